@@ -9,6 +9,7 @@ from collections.abc import Collection, Hashable, Iterable, Mapping
 from types import TracebackType
 from typing import Any, final
 
+from bigdebug.actors.aside import being_tried
 from bigdebug.actors.associations import Associations
 from bigdebug.actors.committed import ActorCulprit, Committed, Facts
 from bigdebug.actors.home import ActorHome
@@ -222,6 +223,8 @@ def register(
         raise ActorError("The name of an actor is a text that says something", value=name)
     if only is not None and without is not None:
         raise ActorError("A replay is of some items only, or without some", remedy="Give one of only= and without=.")
+    if being_tried():
+        raise ActorError(f"{name} is registered by a function that is being tried on a few rows", remedy="Register it outside of that function, or give the function's step check=False.")
     place = home_of(home)
     parents = tuple(map(_id, [within] if isinstance(within, (Actor, str)) else within))
     for parent in parents:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import contextvars
 import random
 import sys
 import threading
@@ -12,18 +13,38 @@ from typing import Any
 
 import numpy as np
 
+_TRIED = contextvars.ContextVar("bigdebug: a function is being tried", default=False)
+
+
+def being_tried() -> bool:
+    """Whether this is a trial: then nothing is captured, for none of it is a step of the user's."""
+    return _TRIED.get()
+
 
 @contextlib.contextmanager
 def aside() -> Iterator[None]:
-    """Within: this thread prints nothing, nobody is warned, and random numbers are drawn in vain."""
-    states = random.getstate(), np.random.get_state()
+    """Within: this thread prints nothing, nobody is warned, no step is captured, and random numbers are drawn in vain.
+
+    Where the generators of all were drawn from (``Apart`` gives a function others; but pandas' ``sample`` draws from numpy's own), they are put back: what another thread drew meanwhile is
+    drawn again then.
+    """
+    states = random.getstate(), _numpy_state()
+    token = _TRIED.set(True)
     try:
         with warnings.catch_warnings(), _unprinted():
             warnings.simplefilter("ignore")
             yield
     finally:
-        random.setstate(states[0])
-        np.random.set_state(states[1])
+        _TRIED.reset(token)
+        if random.getstate() != states[0]:
+            random.setstate(states[0])
+        if _numpy_state() != states[1]:
+            np.random.set_state(states[1])
+
+
+def _numpy_state() -> tuple[Any, ...]:
+    state: Any = np.random.get_state(legacy=True)
+    return (state[0], tuple(state[1].tolist()), *state[2:])
 
 
 @contextlib.contextmanager

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bigdebug.actors.aside import being_tried
 from bigdebug.actors.cells import Cells, UnseenError
 from bigdebug.actors.files import runs_of
 from bigdebug.actors.items import Items
@@ -38,7 +39,9 @@ class Frames:
         self._known: dict[int, _Known] = {}
 
     def tell(self, frame: Any, files: Sequence[Extent], counts: Sequence[int]) -> None:
-        """The rows of a frame are all rows of these files, one behind the other. Takes a millisecond, and what ``Cells.of`` does."""
+        """The rows of a frame are all rows of these files, one behind the other. Takes a millisecond, and what ``Cells.of`` does. In a trial, nothing is known."""
+        if being_tried():
+            return
         name = id(frame)
         runs = runs_of(counts)
         known = weakref.ref(frame, lambda _: self._known.pop(name, None))

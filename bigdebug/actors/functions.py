@@ -10,14 +10,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bigdebug.actors.actor import Home
+from bigdebug.actors.apart import Copies
+from bigdebug.actors.aside import being_tried
 from bigdebug.actors.associations import Associations, Groups, Pairs, Unknown, all_of_all, made_of
+from bigdebug.actors.codes import Untried
 from bigdebug.actors.columns import Column
 from bigdebug.actors.flows import gives_path
 from bigdebug.actors.frames import FRAMES, all_inputs
 from bigdebug.actors.generators import decorated, name_of
 from bigdebug.actors.items import Items
 from bigdebug.actors.owners import GroupOwners, RowOwners
-from bigdebug.actors.promises import Broken, Owners, Probe, kept, own_arguments, probed, telling
+from bigdebug.actors.promises import Broken, Owners, Probe, believed, kept, probed, telling
 from bigdebug.actors.steady import PANDAS, Steady, steady
 from bigdebug.errors import ActorError, UntraceableError
 from bigdebug.trace.across.located import Extent, Unit
@@ -27,17 +30,15 @@ if TYPE_CHECKING:
 
     Function = Callable[..., Any]
 
-NOTHING_CAME = "What was promised is believed: nothing came of the rows that it was tried on, or its groups are too large to be tried"
-
 
 def rows(function: Function | None = None, *, check: bool = True, name: str = "", home: Home = None) -> Any:
     """A function over a frame that makes each row of one input row alone, and keeps its label in the index.
 
     Filters, new columns, ``explode``, ``sort_values``, ``map`` do so. What looks at neighbours (``shift``, ``cumsum``), at all (``mean``), or at duplicates does not, nor does
-    ``reset_index``. The function gets the very frame, and what it gives is given. Before, it is called on copies of a few rows, and of its other arguments, to see that the promise
-    holds; if it does not, the step has no lineage and says why. Of what it does besides, a file
-    that it writes is written over by the real call; what it appends, sends or inserts is there more than once. ``check=False`` tries nothing and believes it: for functions that
-    do something else than give a frame.
+    ``reset_index``. The function gets the very frame, and what it gives is given. Before, a copy of it, with copies of all that it remembers, is called on copies of a few rows, and
+    of its other arguments, to see that the promise holds; if it does not, the step has no lineage and says why. If something cannot be copied for certain (a lock, an open file, an
+    iterator, more than 256 MB), it is not tried: the promise is believed, and a note says so. Of what it does besides, a file that it writes is written over by the real call; what it
+    appends, sends or inserts is there more than once. ``check=False`` tries nothing and believes it: for functions that do something else than give a frame.
     """
     return decorated(function, lambda fn: FrameFunction(fn, RowOwners, check, name, home))
 
@@ -69,7 +70,7 @@ def merge(left: pd.DataFrame, right: pd.DataFrame, *, name: str = "merge", home:
         marked = [_marked(frame, mark) for frame, mark in zip(frames, _MARKS)]
         joined = marked[0].merge(marked[1], **options)
         of_left, of_right = (_numbers(joined.pop(mark).to_numpy()) for mark in _MARKS)
-        joined.columns = _columns(left, right, options)
+        joined.columns = _columns(frames[0], frames[1], options)
         _given(actor, joined, inputs, Pairs(of_left, of_right, len(left)), why)
     return joined
 
@@ -87,7 +88,7 @@ def _none_of(keys: Any) -> Any:
     """The names of keys; of keys that are values themselves, a value for each row, none."""
     if isinstance(keys, (list, tuple)):
         return type(keys)(map(_none_of, keys)) if type(keys) in (list, tuple) else keys
-    return keys[:0] if getattr(keys, "ndim", 0) else keys
+    return keys.iloc[:0] if hasattr(keys, "iloc") else keys[:0] if getattr(keys, "ndim", 0) else keys
 
 
 def _marked(frame: pd.DataFrame, mark: str) -> pd.DataFrame:
@@ -114,15 +115,18 @@ class FrameFunction:
     def __call__(self, frame: pd.DataFrame, *args: Any, **kwargs: Any) -> Any:
         if not hasattr(frame, "iloc"):
             raise ActorError(f"{self._name} is a step over a frame", value=frame, remedy="Call it with a frame of pandas as its first argument.")
+        if being_tried():  # a step within one that is tried
+            return self._function(frame, *args, **kwargs)
         inputs, why = all_inputs([frame])
         with steady(self._name, PANDAS, self._home) as actor:
-            seen, probes, broken = self._before(frame, args, kwargs)
+            seen, probes, untold = self._before(frame, args, kwargs)
             result = self._function(frame, *args, **kwargs)
-            associations, more = self._after(seen, probes, broken, inputs.count, result)
+            associations, more = self._after(seen, probes, untold, inputs.count, result)
             _given(actor, result, inputs, associations, (*why, *more))
         return result
 
     def _before(self, frame: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Owners | None, list[Probe], str]:
+        """Who owns a row, and what copies of the function gave of a few; or why it was not tried, or, without owners, why it has no lineage."""
         if self._see is None:
             return None, [], ""
         try:
@@ -130,25 +134,38 @@ class FrameFunction:
                 seen = self._see(frame)
             if not self._check:
                 return seen, [], ""
-            more, named = own_arguments(args, kwargs)
-            return seen, probed(frame, seen, lambda few: self._function(few, *more, **named)), ""
+            return seen, probed(frame, seen, self._trial(args, kwargs)), ""
+        except Untried as why:
+            return seen, [], why.note
         except Broken as promise:
             return None, [], str(promise)
 
-    def _after(self, seen: Owners | None, probes: list[Probe], broken: str, count: int, result: Any) -> tuple[Associations, tuple[str, ...]]:
+    def _trial(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Function:
+        """What calls the function so that nobody sees it: each time it remembers what it does now."""
+        copies = Copies()
+
+        def call(few: Any) -> Any:
+            with copies.of(self._function, args, kwargs) as (function, more, named):
+                return function(few, *more, **named)
+
+        return call
+
+    def _after(self, seen: Owners | None, probes: list[Probe], untold: str, count: int, result: Any) -> tuple[Associations, tuple[str, ...]]:
         """The associations of a result, or why there are none."""
         if self._see is None:
             return all_of_all(count, _size(result)), (f"Every row of {self._name} is said to be made of all its input",)
         if seen is None:
-            return self._unknown(broken)
+            return self._unknown(untold)
         try:
             with telling():
                 owners = seen.of(result)
-                came = kept(probes, result, seen, owners) or not len(owners) or seen.one
+                came = kept(probes, result, seen, owners) or not len(owners)
         except Broken as promise:
             return self._unknown(str(promise))
         found: Associations = Groups(Column.of(seen.codes), owners) if isinstance(seen, GroupOwners) else made_of(owners)
-        return found, () if came or not self._check else (NOTHING_CAME,)
+        if untold:
+            return found, (untold,)
+        return found, believed(probes, seen, count, came) if self._check else ()
 
     def _unknown(self, broken: str) -> tuple[Associations, tuple[str, ...]]:
         why = f"{self._name} has no lineage: {broken}"

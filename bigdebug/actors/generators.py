@@ -11,13 +11,14 @@ from typing import Any
 import numpy as np
 
 from bigdebug.actors.actor import Home
+from bigdebug.actors.aside import being_tried
 from bigdebug.actors.associations import Associations, Intervals, Spans, Unknown
 from bigdebug.actors.columns import Column
 from bigdebug.actors.items import Items
 from bigdebug.actors.paired import Paired
 from bigdebug.actors.reconstructed import INPUT, KINDS, OUTPUT, reconstructed
 from bigdebug.actors.steady import GENERATOR, Steady, steady
-from bigdebug.actors.tried import BELIEVED, Trial, first_of
+from bigdebug.actors.tried import Trial, first_of
 from bigdebug.errors import ActorError
 from bigdebug.trace.positions import Positions
 
@@ -48,15 +49,19 @@ def generator(
     """A function from an iterable to an iterable that is a step each time it is called. Records pass as they do without, one by one.
 
     It commits when the last output was given, or nobody wants more. Records are known by their order; ``flow_link`` says where they come from. ``each`` is
-    tried on copies of the first eight records, each alone, before the first output: if they give something else then, the step has no lineage, and says why. What the function does
-    besides, it does for these twice: a file that it writes is written over by the real call, but what it appends, sends or inserts is there twice. ``check=False`` tries nothing and
-    believes it; so is it, and a note says so, where records come from an iterator that cannot be looked into without taking them from it.
+    tried before the first output, with a copy of the function on copies of the first eight records, each alone: if they give something else then, the step has no lineage, and says why.
+    What the function does besides, it does for these twice: a file that it writes is written over by the real call, but what it appends, sends or inserts is there twice. ``check=False``
+    tries nothing and believes it; so is it, and a note says so, where records come from an iterator that cannot be looked into without taking them from it, and where what the function
+    remembers cannot be copied for certain.
     """
     promise = Promise(each, tags, check)
     return decorated(function, lambda fn: named(fn, lambda *args, **kwargs: _passing(fn, promise, name or name_of(fn), home, *args, **kwargs)))
 
 
 def _passing(function: Transform, promise: Promise, name: str, home: Home, records: Iterable[Any], *args: Any, **kwargs: Any) -> Iterator[Any]:
+    if being_tried():  # a step within one that is tried
+        yield from function(records, *args, **kwargs)
+        return
     with steady(name, GENERATOR, home) as actor:
         capture = Capture(function, promise, name, args, kwargs)
         with suppress(GeneratorExit), capture.failing(actor):  # nobody wants more
@@ -72,7 +77,7 @@ class Capture:
         self._function: Callable[[Iterator[Any]], Iterable[Any]] = lambda given: function(given, *args, **kwargs)
         self._promise = promise
         self._name = name
-        self._trial = Trial(function, args, kwargs) if promise.each and promise.check else None
+        self._trial = Trial(function, args, kwargs) if promise.each and promise.check and not being_tried() else None
         self._tagged: tuple[list[int], list[int]] = ([], [])
         self._codes: dict[Hashable, int] = {}
         self._paired: Paired | None = None
@@ -127,8 +132,8 @@ class Capture:
             why = f"{self._name} has no lineage: {broken}"
             return Unknown(why), (why,)
         if self._promise.each:
-            believed = self._trial is not None and self._trial.believed and paired.inputs > 0
-            return Spans(Column.of(paired.offsets())), (BELIEVED,) if believed else ()
+            believed = self._trial.believed if self._trial is not None and paired.inputs else ""
+            return Spans(Column.of(paired.offsets())), (believed,) if believed else ()
         reads = paired.reads()
         if self._promise.tags is None:
             return since_the_beginning(reads), ()

@@ -7,16 +7,18 @@ anew does not; that is seen, and its lineage is refused instead of told wrong.
 from __future__ import annotations
 
 import contextlib
-import copy
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from math import isclose
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
+import numpy.typing as npt
 
+from bigdebug.actors.apart import Apart
 from bigdebug.actors.aside import aside
 from bigdebug.actors.cells import fixed
+from bigdebug.actors.codes import Untried
 from bigdebug.actors.columns import Column
 from bigdebug.shown import shown
 from bigdebug.trace.positions import Positions, distinct
@@ -24,8 +26,10 @@ from bigdebug.trace.positions import Positions, distinct
 if TYPE_CHECKING:
     import pandas as pd
 
-CLOSE = 1e-9
-"""How much floats may differ, relatively: sums of few and of many numbers round differently."""
+CLOSE = 4 * 2.0**-52
+"""How much floats may differ, relatively: four units in the last place, for processors compute several numbers at once otherwise than one."""
+
+NOTHING_CAME = "What was promised is believed: nothing came of the rows that it was tried on, or its groups are too large to be tried"
 
 ENOUGH = 8
 """Rows that have to come of those that a function is tried on, or it is tried on more."""
@@ -56,6 +60,10 @@ class Owners(Protocol):
         """The owner of each row of a result; raises Broken where one has none."""
 
     @property
+    def close(self) -> float:
+        """How much floats of 64 bits may differ, relatively, that no input row has."""
+
+    @property
     def one(self) -> bool:
         """Whether there is one owner alone: then any promise holds."""
 
@@ -63,7 +71,10 @@ class Owners(Protocol):
         """A few owners to try the function on, each by itself; all, if there are few."""
 
     def together(self) -> Iterator[Positions]:
-        """Some owners, ascending, to try the function on together; more each time, until something comes of them."""
+        """Some owners, ascending, to try the function on together: the odd ones, and some of all places."""
+
+    def more(self) -> Iterator[Positions]:
+        """More owners, ascending, to try it on until something comes of them."""
 
     def rows(self, owners: Positions) -> Positions:
         """The input rows that these own, ascending."""
@@ -74,6 +85,9 @@ class Probe:
     """What the function gave of the input rows of a few owners alone."""
 
     owners: Positions
+    rows: Positions
+    floats: npt.NDArray[np.float64]
+    """What these rows have in columns of floats, ascending: what a function gives of them unchanged is the same or not, never close."""
     result: Any
 
 
@@ -83,29 +97,36 @@ def probed(frame: pd.DataFrame, owners: Owners, call: Callable[[Any], Any]) -> l
     It has rows of its own, prints nowhere, and leaves random numbers as they were.
     """
     with aside():
-        found = [_tried(frame, owners, chosen[None], call) for chosen in owners.alone()]
-        for chosen in owners.together():
-            found.append(_tried(frame, owners, chosen, call))
+        with telling():
+            chosen = [*(each[None] for each in owners.alone()), *owners.together()]
+        found = [_tried(frame, owners, each, call) for each in chosen]
+        for each in owners.more():
             if sum(_length(probe.result) for probe in found) >= ENOUGH:
                 break
+            found.append(_tried(frame, owners, each, call))
     return found
 
 
+def believed(probes: list[Probe], owners: Owners, rows: int, came: bool) -> tuple[str, ...]:
+    """What of a promise that was kept was not seen, of so many input rows: a note of the step."""
+    if owners.one or sum(len(probe.rows) for probe in probes if len(probe.owners) == 1) == rows:
+        return ()
+    if not came:
+        return (NOTHING_CAME,)
+    tried = len(distinct(np.concatenate([probe.rows for probe in probes]))) if probes else 0
+    return (f"What was promised is believed: tried on {tried:,} of {rows:,} rows",)
+
+
 def _tried(frame: pd.DataFrame, owners: Owners, chosen: Positions, call: Callable[[Any], Any]) -> Probe:
-    rows = frame.iloc[owners.rows(chosen)]
+    places = owners.rows(chosen)
+    rows = frame.iloc[places]
+    floats, mine = _floats(rows), _own(rows)
     try:
-        return Probe(chosen, call(_own(rows)))
+        return Probe(chosen, places, floats, call(mine))
+    except Untried:
+        raise
     except Exception as error:  # the user's
         raise Broken(f"it raised {type(error).__name__} on {len(rows)} of its rows alone: {shown(str(error))}") from error
-
-
-def own_arguments(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """Copies of what a function is given besides its rows: trying it uses up no iterator of the user's, and appends to no list. Raises Broken where there are none."""
-    try:
-        mine: tuple[tuple[Any, ...], dict[str, Any]] = copy.deepcopy((args, kwargs))
-    except Exception as error:  # a type's own
-        raise Broken(f"its other arguments cannot be copied, so it cannot be tried on a few rows ({error}); check=False believes it") from error
-    return mine
 
 
 def kept(probes: list[Probe], result: Any, owners: Owners, of_result: Column) -> bool:
@@ -122,23 +143,42 @@ def kept(probes: list[Probe], result: Any, owners: Owners, of_result: Column) ->
         there = every[mine][np.argsort(of_every[mine], kind="stable")]
         order = np.argsort(tried, kind="stable")
         alone, others = probe.result.iloc[order], result.iloc[there]
-        if not np.array_equal(tried[order], np.sort(of_every[mine])) or not (same(alone, others) or _same_unordered(alone, others, tried[order])):
+        if not np.array_equal(tried[order], np.sort(of_every[mine])) or not (same(alone, others, Close(owners.close, probe.floats)) or _same_unordered(alone, others, tried[order])):
             raise Broken("it gave something else of a few rows alone than of the same rows among all others")
         seen = seen or bool(len(order))
     return seen
 
 
-def same(one: Any, other: Any) -> bool:
+@dataclass(frozen=True, eq=False)
+class Close:
+    """How much floats may differ, relatively, of 64 bits; of others it is some units in the last place. What was ``given`` is never close to something else."""
+
+    relative: float
+    given: npt.NDArray[np.float64]
+
+    def same(self, one: Any, other: Any, epsilon: float) -> bool:
+        """Whether arrays of floats are the same, null by null."""
+        differ = ~((one == other) | ((one != one) & (other != other)))
+        if not differ.any():
+            return True
+        one, other = one[differ], other[differ]
+        if not epsilon or not np.isfinite(one).all() or not np.isfinite(other).all() or np.isin(one, self.given).any():
+            return False
+        most = max(self.relative, 4 * epsilon)
+        return bool((np.abs(one - other) <= most * np.maximum(np.abs(one), np.abs(other))).all())
+
+
+def same(one: Any, other: Any, close: Close) -> bool:
     """Whether two frames hold the same, row by row: types may differ as they do when other rows have nulls, and index and order of rows were looked at."""
     import pandas as pd
 
     if isinstance(one, pd.Series) or isinstance(other, pd.Series):
-        return type(one) is type(other) and _same_values(one, other)
+        return type(one) is type(other) and _same_values(one, other, close)
     if list(map(repr, one.columns)) != list(map(repr, other.columns)):
         return False
     if one.reset_index(drop=True).equals(other.reset_index(drop=True)):
         return True
-    return all(_same_values(one.iloc[:, i], other.iloc[:, i]) for i in range(one.shape[1]))
+    return all(_same_values(one.iloc[:, i], other.iloc[:, i], close) for i in range(one.shape[1]))
 
 
 def _same_unordered(one: Any, other: Any, owners: Positions) -> bool:
@@ -147,25 +187,30 @@ def _same_unordered(one: Any, other: Any, owners: Positions) -> bool:
         return False
     left = [list(zip(owners.tolist(), *(each.iloc[:, i].astype(object) for i in range(each.shape[1])))) for each in (one, other)]
     for row in left[0]:
-        found = next((n for n, each in enumerate(left[1]) if all(map(same_cell, row, each))), None)
+        found = next((n for n, each in enumerate(left[1]) if all(same_cell(*cells, close=0.0) for cells in zip(row, each))), None)
         if found is None:
             return False
         del left[1][found]
     return not left[1]
 
 
-def _same_values(one: Any, other: Any) -> bool:
+def _same_values(one: Any, other: Any, close: Close) -> bool:
     import pandas as pd
 
-    if all(pd.api.types.is_float_dtype(each.dtype) or pd.api.types.is_integer_dtype(each.dtype) for each in (one, other)) and one.dtype != other.dtype:
-        one, other = (each.astype("Float64") for each in (one, other))
-    if pd.api.types.is_float_dtype(one.dtype) and pd.api.types.is_float_dtype(other.dtype):
+    floats, integers = ([of(each.dtype) for each in (one, other)] for of in (pd.api.types.is_float_dtype, pd.api.types.is_integer_dtype))
+    if any(floats) and all(map(max, floats, integers)):  # integers are floats where others are null: the same ones then, and no close ones
         first, second = (each.to_numpy(dtype=float, na_value=np.nan) for each in (one, other))
-        return bool(np.allclose(first, second, rtol=CLOSE, atol=0.0, equal_nan=True))
+        return close.same(first, second, max(map(_epsilon, (one.dtype, other.dtype))) if all(floats) else 0.0)
     return all(map(same_cell, one.astype(object).tolist(), other.astype(object).tolist()))
 
 
-def same_cell(one: Any, other: Any) -> bool:
+def _epsilon(kind: Any) -> float:
+    """The unit in the last place, of a type of floats."""
+    kind = kind if isinstance(kind, np.dtype) else getattr(kind, "numpy_dtype", np.dtype(np.float64))
+    return float(np.finfo(kind).eps)
+
+
+def same_cell(one: Any, other: Any, close: float = CLOSE) -> bool:
     """Whether two values are the same: nulls are, and floats that are close; collections by what is in them."""
     if one is other:
         return True
@@ -174,11 +219,11 @@ def same_cell(one: Any, other: Any) -> bool:
         if kind in (str, bytes, int, bool):
             return bool(one == other)
         if kind is float:
-            return isclose(one, other, rel_tol=CLOSE) or (one != one and other != other)
+            return isclose(one, other, rel_tol=close) or (one != one and other != other)
         if kind in (tuple, list):
-            return len(one) == len(other) and all(map(same_cell, one, other))
+            return len(one) == len(other) and all(same_cell(*cells, close=close) for cells in zip(one, other))
         if kind is dict:
-            return one.keys() == other.keys() and all(same_cell(value, other[key]) for key, value in one.items())
+            return one.keys() == other.keys() and all(same_cell(value, other[key], close) for key, value in one.items())
     return _same_others(one, other)
 
 
@@ -203,11 +248,20 @@ def _own(rows: Any) -> Any:
     mine = rows.copy(deep=False)  # they are no part of another frame to pandas then
     for i, kind in enumerate(mine.dtypes):
         if kind == np.dtype(object) and not fixed(rows.iloc[:, i].to_numpy()):
-            cells = copy.deepcopy(rows.iloc[:, i].tolist())
+            cells = Apart().of(rows.iloc[:, i].tolist())
             column = np.empty(len(cells), dtype=object)
             column[:] = cells
             mine.isetitem(i, column)
     return mine
+
+
+def _floats(rows: Any) -> npt.NDArray[np.float64]:
+    """The floats of all columns, ascending."""
+    import pandas as pd
+
+    columns = [rows.iloc[:, i] for i in range(rows.shape[1])] if rows.ndim > 1 else [rows]
+    found = [each.to_numpy(dtype=np.float64, na_value=np.nan) for each in columns if pd.api.types.is_float_dtype(each.dtype)]
+    return np.unique(np.concatenate(found)) if found else np.zeros(0, np.float64)
 
 
 def _length(result: Any) -> int:

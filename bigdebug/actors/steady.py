@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from bigdebug.actors.actor import Actor, Home, register
+from bigdebug.actors.aside import being_tried
 from bigdebug.actors.associations import Associations
 from bigdebug.actors.items import Items
 from bigdebug.actors.kinds import ActorType
@@ -70,9 +71,9 @@ class Steady:
 
 @contextmanager
 def steady(name: str, kind: ActorType, home: Home) -> Iterator[Steady]:
-    """Within: the user's step. What it raises is raised, and the actor has failed; that the home cannot be written is a warning alone."""
+    """Within: the user's step. What it raises is raised, and the actor has failed; that the home cannot be written is a warning alone. In a trial there is no actor."""
     try:
-        made = Steady(register(name, kind, home=home))
+        made = Steady(None if being_tried() else register(name, kind, home=home))
     except StoreError as problem:
         made = Steady(None)
         made.warn(problem)

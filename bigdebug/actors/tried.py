@@ -10,8 +10,10 @@ from typing import Any
 
 import numpy as np
 
+from bigdebug.actors.apart import Copies
 from bigdebug.actors.aside import aside
-from bigdebug.actors.promises import Broken, own_arguments, same_cell
+from bigdebug.actors.codes import Untried
+from bigdebug.actors.promises import Broken, same_cell
 from bigdebug.shown import shown
 
 FIRST = 8
@@ -36,7 +38,7 @@ def first_of(records: Iterable[Any]) -> list[Any] | None:
 
 
 class Trial:
-    """Before it is called, the function has copies of the first records, each of them alone; afterwards it is seen whether it gave the same of them among all."""
+    """Before it is called, a copy of the function has copies of the first records, each of them alone; afterwards it is seen whether it gave the same of them among all."""
 
     def __init__(self, function: Callable[..., Iterable[Any]], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         self._function = function
@@ -45,18 +47,22 @@ class Trial:
         self._given: list[list[Any]] = []
         self._why = ""
         self._ended = False
-        self.believed = False
-        """Whether it could not be tried."""
+        self.believed = ""
+        """Why it could not be tried, as a note; empty if it was."""
 
     def before(self, first: Sequence[Any] | None) -> None:
         """Try it on the first records. What it writes into a file it writes over afterwards; it prints nowhere."""
-        self.believed = first is None
+        if first is None:
+            self.believed = BELIEVED
+            return
+        copies = Copies()
         try:
-            args, kwargs = own_arguments(self._args, self._kwargs)
-            records = [self._copy(record) for record in first or ()]
             with aside():
-                for record in records:
-                    self._alone.append([self._copy(output) for output in islice(self._function(iter([record]), *args, **kwargs), _MOST)])
+                for record in first:
+                    with copies.of(self._function, self._args, self._kwargs, record) as (function, args, kwargs, mine):
+                        self._alone.append([self._copy(output) for output in islice(function(iter([mine]), *args, **kwargs), _MOST)])
+        except Untried as why:
+            self.believed = why.note
         except Broken as promise:
             self._why = str(promise)
         except Exception as error:  # the user's

@@ -1,0 +1,361 @@
+"""Apart: copies of a function, and of all that it remembers, which share nothing with it that may change. What is not known to be copied wholly is not copied.
+
+A function remembers in the variables of the functions around it, in globals that its code names, in defaults and attributes, in the object of a method, in generators of random numbers;
+and so do the functions that it calls.
+"""
+
+from __future__ import annotations
+
+import copyreg
+import functools
+import itertools
+import random
+import types
+import warnings
+from collections import OrderedDict, defaultdict, deque
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from typing import Any
+
+import numpy as np
+
+from bigdebug.actors.codes import Untried, library
+from bigdebug.actors.frames_apart import array_apart, pandas_apart
+from bigdebug.actors.shared import ATOMS, Shared, checked, filled, fixed
+from bigdebug.shown import shown
+
+MOST_BYTES = 256 << 20
+"""Bytes that are copied for a trial: it takes 0.1 s."""
+
+MOST_OBJECTS = 100_000
+"""Objects that are copied for a trial, one by one: it takes 0.3 s."""
+
+_ITERATORS: tuple[type[Any], ...] = (type(iter([])), type(iter(())), type(iter(range(0))), type(iter("")), itertools.count)
+"""Iterators that tell where they are."""
+
+_REDUCED = ("numpy", "pandas", "scipy", "sklearn", "bigdebug")
+"""Packages besides Python's whose objects say all that is in them, piece by piece."""
+
+_STATEFUL = (dict, list, set, bytearray, deque)
+
+
+class Copies:
+    """Copies of a function, and of what goes with it, each as all of it was in the beginning, for one trial."""
+
+    def __init__(self) -> None:
+        self._room = Room()
+
+    @contextmanager
+    def of(self, *values: Any) -> Iterator[Any]:
+        """Within: copies that belong together. Raises Untried."""
+        apart = Apart(self._room)
+        made = apart.of(values)
+        with apart.unchanged():
+            yield made
+
+
+class Room:
+    """What a trial may still copy."""
+
+    def __init__(self, size: int = MOST_BYTES, objects: int = MOST_OBJECTS) -> None:
+        self._bytes, self._objects = size, objects
+
+    def charge(self, size: int) -> None:
+        """One object more, of so many bytes. Raises Untried if there is no room."""
+        self._objects -= 1
+        self._bytes -= size
+        if self._objects < 0 or self._bytes < 0:
+            raise Untried("there is too much to be copied")
+
+
+class Apart:
+    """Copies that belong together: what is the same object for the user is the same copy. Raises Untried, also if there is too much to copy."""
+
+    def __init__(self, room: Room | None = None) -> None:
+        self._charge = (room or Room()).charge
+        self._made: dict[int, Any] = {}
+        self._held: list[Any] = []
+        self._spaces: dict[int, tuple[types.ModuleType, set[str]]] = {}
+        self._shared = Shared()
+
+    def of(self, value: Any) -> Any:
+        """A copy; the value itself if nobody can change it."""
+        try:
+            return self._of(value)
+        except Untried:
+            raise
+        except Exception as error:  # of a type's own code
+            raise _uncopied(value, error) from error
+
+    def unchanged(self) -> AbstractContextManager[None]:
+        """Afterwards, classes have the attributes that they had before."""
+        return self._shared.unchanged()
+
+    # ---- by kinds ---------------------------------------------------------------------------------------------
+
+    def _of(self, value: Any) -> Any:
+        kind = type(value)
+        if kind in ATOMS:
+            return value
+        if id(value) in self._made:
+            return self._made[id(value)]
+        if isinstance(value, type):
+            return self._shared.cls(value)
+        if fixed(value):
+            self._shared.cls(kind)
+            return value
+        self._charge(0)
+        return self._copied(kind, value)
+
+    def _copied(self, kind: type[Any], value: Any) -> Any:
+        make = _MAKERS.get(kind)
+        if make is not None:
+            return make(self, value)
+        if isinstance(value, functools._lru_cache_wrapper):  # its cache is left behind
+            return self._keep(value, functools.lru_cache(**value.cache_parameters())(self._of(value.__wrapped__)))
+        if isinstance(value, np.memmap):
+            raise Untried("an array that is a file cannot be copied")
+        if isinstance(value, np.ndarray):
+            self._charge(value.nbytes)
+        found = pandas_apart(value, self._charge, self._of)
+        return self._object(value) if found is None else self._keep(value, found)
+
+    def _keep(self, value: Any, made: Any) -> Any:
+        self._made[id(value)] = made
+        self._held.append(value)  # or its id may become another's
+        return made
+
+    # ---- collections ------------------------------------------------------------------------------------------
+
+    def _list(self, value: Any) -> Any:
+        made = self._keep(value, type(value)() if not isinstance(value, deque) else deque(maxlen=value.maxlen))
+        self._charge(8 * len(value))
+        made.extend(value if ATOMS.issuperset(map(type, value)) else map(self._of, list(value)))
+        return made
+
+    def _dict(self, value: Any) -> Any:
+        made = self._keep(value, defaultdict(None) if isinstance(value, defaultdict) else type(value)())
+        self._charge(100 * len(value))
+        if isinstance(value, defaultdict):
+            made.default_factory = self._of(value.default_factory)
+        if ATOMS.issuperset(map(type, value)) and ATOMS.issuperset(map(type, value.values())):
+            made.update(value)
+        else:
+            for name, each in list(value.items()):
+                made[self._of(name)] = self._of(each)
+        return made
+
+    def _set(self, value: Any) -> Any:
+        self._charge(64 * len(value))
+        if ATOMS.issuperset(map(type, value)):
+            return self._keep(value, value.copy() if isinstance(value, set) else value)
+        return self._keep(value, type(value)([self._of(each) for each in value]))
+
+    def _tuple(self, value: Any) -> Any:
+        self._charge(8 * len(value))
+        made = tuple(map(self._of, value))
+        if id(value) in self._made:  # it holds itself, by a list
+            return self._made[id(value)]
+        return self._keep(value, value if all(one is other for one, other in zip(made, value)) else made)
+
+    def _bytearray(self, value: Any) -> Any:
+        self._charge(len(value))
+        return self._keep(value, bytearray(value))
+
+    def _array(self, value: Any) -> Any:
+        return self._keep(value, array_apart(value, self._charge, self._of))
+
+    # ---- objects ----------------------------------------------------------------------------------------------
+
+    def _object(self, value: Any) -> Any:
+        """By what ``pickle`` would do, piece by piece; not by ``__deepcopy__``, of which some give the object itself."""
+        kind = type(value)
+        self._shared.cls(kind)
+        if hasattr(kind, "__del__"):
+            raise Untried(f"a {kind.__name__} cannot be copied: it does something when it is no more")
+        own = next((each for each in kind.__mro__ if "__reduce_ex__" in vars(each) or "__reduce__" in vars(each)), object)
+        plain = own is object and "__getstate__" not in [name for each in kind.__mro__[:-1] for name in vars(each)]
+        if not (plain or kind in _ITERATORS or self._trusted(kind) or kind in copyreg.dispatch_table):
+            raise Untried(f"a {kind.__name__} cannot be copied for certain")
+        reduce = copyreg.dispatch_table.get(kind)
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # Python 3.12 warns that 3.14 asks no count any more
+                told = reduce(value) if reduce is not None else value.__reduce_ex__(4)
+        except Exception as error:  # of a type's own code
+            raise _uncopied(value, error) from error
+        if isinstance(told, str):
+            if kind.__module__.partition(".")[0] == "numpy":  # a function
+                return value
+            raise Untried(f"there is one {kind.__name__} alone")
+        return self._rebuilt(value, *told)
+
+    def _trusted(self, kind: type[Any]) -> bool:
+        """Whether a class tells all that its objects are, as its own code says: those of Python and of the packages known, without iterators; and the user's."""
+        top = kind.__module__.partition(".")[0]
+        if not library(kind.__module__):
+            return not hasattr(kind, "__deepcopy__")
+        return (top in _REDUCED or top in ("functools", "operator", "collections", "types", "random", "datetime", "builtins", "io", "string", "statistics")) and not hasattr(kind, "__next__")
+
+    def _rebuilt(self, value: Any, make: Callable[..., Any], args: tuple[Any, ...], state: Any = None, items: Any = None, pairs: Any = None, put: Any = None) -> Any:
+        made = make(*map(self._of, args))
+        if made is value:
+            raise Untried(f"there is one {type(value).__name__} alone")
+        self._keep(value, made)
+        if state is not None:
+            self._put(made, self._of(state), put)
+        for each in items or ():
+            made.append(self._of(each))
+        for name, each in pairs or ():
+            made[self._of(name)] = self._of(each)
+        return made
+
+    def _put(self, made: Any, state: Any, put: Any) -> None:
+        if put is not None:
+            put(made, state)
+        elif hasattr(made, "__setstate__"):
+            made.__setstate__(state)
+        else:
+            attributes, slots = state if isinstance(state, tuple) and len(state) == 2 else (state, None)
+            vars(made).update(attributes or {})
+            for name, each in (slots or {}).items():
+                object.__setattr__(made, name, each)
+
+    # ---- functions --------------------------------------------------------------------------------------------
+
+    def _function(self, function: types.FunctionType) -> Any:
+        theirs = library(function.__globals__.get("__name__"))
+        if theirs and not function.__closure__:
+            return function
+        cells = tuple(self._cell(cell) for cell in function.__closure__ or ())
+        scope = function.__globals__ if theirs else self._space(function.__globals__)[0].__dict__
+        made = self._keep(function, types.FunctionType(function.__code__, scope, function.__name__, None, cells))
+        made.__qualname__, made.__module__, made.__doc__ = function.__qualname__, function.__module__, function.__doc__
+        for name, cell in zip(function.__code__.co_freevars, function.__closure__ or ()):
+            self._fill(name, cell)
+        made.__defaults__, made.__kwdefaults__ = self._of(function.__defaults__), self._of(function.__kwdefaults__)
+        made.__dict__.update(self._of(function.__dict__))
+        if not theirs:
+            self._names(function)
+        return made
+
+    def _cell(self, cell: types.CellType) -> types.CellType:
+        made: types.CellType = self._made.get(id(cell)) or self._keep(cell, types.CellType())
+        return made
+
+    def _fill(self, name: str, cell: types.CellType) -> None:
+        made = self._made[id(cell)]
+        if id(made) in self._made or not filled(cell):
+            return
+        self._keep(made, made)
+        try:
+            made.cell_contents = self._of(cell.cell_contents)
+        except Untried as why:
+            raise why.at(name) from None
+
+    def _space(self, scope: dict[str, Any], name: str = "") -> tuple[types.ModuleType, set[str]]:
+        """The globals of a module, in which what is named is copied when it is met, and which of them are."""
+        found = self._spaces.get(id(scope))
+        if found is None:
+            module = types.ModuleType(name or str(scope.get("__name__")))
+            module.__dict__.update(scope)
+            found = self._spaces[id(scope)] = module, set()
+            self._held.append(scope)
+        return found
+
+    def _names(self, function: types.FunctionType) -> None:
+        scope, names = function.__globals__, checked(function)
+        for name in sorted(names.globals & scope.keys()):
+            value = scope[name]
+            if isinstance(value, types.ModuleType):
+                if name in names.whole and not library(value.__name__):
+                    raise Untried(f"{function.__name__} hands the module {name!r} on")
+                self._space(scope)[0].__dict__[name] = self._module(value, names.attributes)
+            else:
+                self._take(scope, name)
+        for cell in function.__closure__ or ():
+            if filled(cell) and isinstance(cell.cell_contents, types.ModuleType):
+                self._made[id(cell)].cell_contents = self._module(cell.cell_contents, names.attributes)
+
+    def _take(self, scope: dict[str, Any], name: str) -> None:
+        module, taken = self._space(scope)
+        if name not in taken:
+            taken.add(name)
+            try:
+                module.__dict__[name] = self._of(scope[name])
+            except Untried as why:
+                raise why.at(name) from None
+
+    def _module(self, module: types.ModuleType, attributes: frozenset[str]) -> types.ModuleType:
+        """A module of the user's with copies of what is named; one of a library as it is, but with random numbers of its own."""
+        if not library(module.__name__):
+            for name in sorted(attributes & vars(module).keys()):
+                inner = vars(module)[name]
+                if isinstance(inner, types.ModuleType):
+                    self._space(vars(module))[0].__dict__[name] = self._module(inner, attributes)
+                else:
+                    self._take(vars(module), name)
+            return self._space(vars(module))[0]
+        if module is random or module is np.random:
+            return self._drawing(module, attributes)
+        if module is np and ("random" in attributes or id(vars(np)) in self._spaces):
+            made = self._space(vars(module))[0]
+            made.__dict__["random"] = self._drawing(np.random, attributes)
+            return made
+        changing = sorted(name for name in attributes & vars(module).keys() if isinstance(vars(module)[name], _STATEFUL) or name == "environ")
+        if changing:
+            raise Untried(f"{module.__name__}.{changing[0]} may change")
+        return module
+
+    def _drawing(self, module: types.ModuleType, attributes: frozenset[str]) -> types.ModuleType:
+        """A module whose functions draw from a copy of its generator."""
+        if attributes & {"set_bit_generator", "get_bit_generator"}:
+            raise Untried("it changes the generator of random numbers")
+        made, taken = self._space(vars(module))
+        if not taken:
+            taken.add("random")
+            origin = np.random.rand.__self__ if module is np.random else random.random.__self__  # type: ignore[attr-defined]
+            copied = self._of(origin)
+            for name, value in vars(module).items():
+                if getattr(value, "__self__", None) is origin or name == "seed":
+                    made.__dict__[name] = getattr(copied, name)
+        return made
+
+    def _method(self, method: types.MethodType) -> Any:
+        function: Any = method.__func__
+        if isinstance(method.__self__, type):
+            self._shared.cls(method.__self__)
+            return method
+        return self._keep(method, types.MethodType(self._of_class(function, method.__self__), self._of(method.__self__)))
+
+    def _of_class(self, function: Any, owner: Any) -> Any:
+        """The function of a method: its class shares it; a function that was bound by hand is copied."""
+        shared = any(function is each for kind in type(owner).__mro__ for each in vars(kind).values())
+        return function if shared else self._of(function)
+
+    def _builtin(self, function: Any) -> Any:
+        owner = function.__self__
+        if owner is None or isinstance(owner, (types.ModuleType, type)):
+            return function
+        return self._keep(function, getattr(self._of(owner), function.__name__))
+
+    def _partial(self, value: functools.partial[Any]) -> Any:
+        made = functools.partial(self._of(value.func), *map(self._of, value.args), **{name: self._of(each) for name, each in value.keywords.items()})
+        vars(made).update(self._of(vars(value)))
+        return self._keep(value, made)
+
+    def _loose_module(self, module: types.ModuleType) -> Any:
+        if library(module.__name__):
+            return module
+        raise Untried(f"the module {module.__name__!r} cannot be copied")
+
+
+def _uncopied(value: Any, error: Exception) -> Untried:
+    return Untried(f"a {type(value).__name__} cannot be copied ({type(error).__name__}: {shown(str(error))})")
+
+
+_MAKERS: dict[type[Any], Callable[[Apart, Any], Any]] = {
+    list: Apart._list, deque: Apart._list, dict: Apart._dict, OrderedDict: Apart._dict, defaultdict: Apart._dict, set: Apart._set, frozenset: Apart._set, tuple: Apart._tuple,
+    bytearray: Apart._bytearray, np.ndarray: Apart._array, types.FunctionType: Apart._function, types.MethodType: Apart._method, types.BuiltinFunctionType: Apart._builtin,
+    type([].__len__): Apart._builtin, functools.partial: Apart._partial, types.ModuleType: Apart._loose_module,
+}

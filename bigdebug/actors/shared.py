@@ -1,0 +1,167 @@
+"""Shared: what a copy of a function shares with the function, and that nothing is remembered there. Classes are; what functions of a class remember outside its objects cannot be copied."""
+
+from __future__ import annotations
+
+import contextlib
+import enum
+import logging
+import re
+import sys
+from collections.abc import Iterator
+from datetime import date, time, timedelta, timezone
+from decimal import Decimal
+from fractions import Fraction
+from functools import cached_property
+from pathlib import PurePath
+from types import BuiltinFunctionType, CellType, CodeType, FunctionType, ModuleType
+from typing import Any
+from uuid import UUID
+
+import numpy as np
+
+from bigdebug.actors.codes import REACHING, Named, Untried, library, named
+
+ATOMS = frozenset((type(None), bool, int, float, complex, str, bytes))
+"""Types of which there are many, and that nobody can change."""
+
+_FIXED = (
+    Decimal, Fraction, date, time, timedelta, timezone, UUID, PurePath, range, re.Pattern, CodeType, np.dtype, np.ufunc, enum.Enum, logging.Logger,
+    type(...), type(NotImplemented), type(str.upper), type(str.__len__), type(dict.__dict__["fromkeys"]), property,
+)
+_FIXED_TYPES = ATOMS | {"zoneinfo.ZoneInfo", "typing.TypeVar"}
+_FIXED_MODULES = ("pandas._libs.tslibs", "pandas._libs.missing", "pandas._libs.interval", "typing")
+_ARROW = ("Array", "ChunkedArray", "Table", "RecordBatch", "Schema", "Field", "DataType", "Scalar")
+
+
+def fixed(value: Any) -> bool:
+    """Whether nobody can change a value, so that it may be shared. (Loggers are: what is logged is sent, not remembered.)"""
+    kind = type(value)
+    if kind in ATOMS or f"{kind.__module__}.{kind.__qualname__}" in _FIXED_TYPES:
+        return True
+    if isinstance(value, _FIXED) or (isinstance(value, np.generic) and not isinstance(value, (np.void, np.object_))):
+        return library(kind.__module__) or isinstance(value, enum.Enum)
+    if kind.__module__.startswith(_FIXED_MODULES):
+        return True
+    arrow, pandas = sys.modules.get("pyarrow"), sys.modules.get("pandas")
+    if arrow is not None and kind.__module__.startswith("pyarrow") and isinstance(value, tuple(getattr(arrow, name) for name in _ARROW)):
+        return True
+    return pandas is not None and library(kind.__module__) and isinstance(value, pandas.api.extensions.ExtensionDtype)
+
+
+class Shared:
+    """The classes that copies share. Raises Untried for those that remember something which their objects do not."""
+
+    def __init__(self) -> None:
+        self._classes: dict[type[Any], dict[str, Any]] = {}
+        self._seen: dict[int, Any] = {}
+
+    def cls(self, kind: type[Any]) -> type[Any]:
+        """The class, looked into with those it is made of; those of libraries are taken as they are."""
+        for each in (*kind.__mro__, *type(kind).__mro__):
+            if each not in self._classes and not library(each.__module__):
+                self._classes[each] = dict(vars(each))
+                for name, value in vars(each).items():
+                    self._member(each, name, value)
+        return kind
+
+    @contextlib.contextmanager
+    def unchanged(self) -> Iterator[None]:
+        """Afterwards, the classes have the attributes that they had: what was given to a class is taken away again."""
+        try:
+            yield
+        finally:
+            for kind, before in self._classes.items():
+                now = dict(vars(kind))
+                for name in now.keys() - before.keys():
+                    if not _special(name):
+                        type.__delattr__(kind, name)
+                for name, value in before.items():
+                    if not _special(name) and now.get(name) is not value:
+                        type.__setattr__(kind, name, value)
+
+    def _member(self, kind: type[Any], name: str, value: Any) -> None:
+        if isinstance(value, property):
+            functions: tuple[Any, ...] = (value.fget, value.fset, value.fdel)
+        elif isinstance(value, (classmethod, staticmethod)):
+            functions = (value.__func__,)
+        elif isinstance(value, cached_property):
+            functions = (value.func,)
+        elif isinstance(value, FunctionType):
+            functions = (value,)
+        elif _special(name) or (issubclass(kind, (enum.Enum, tuple)) and name.startswith("_")) or name == "_abc_impl":
+            return
+        else:
+            functions = (value,)
+        for each in functions:
+            self._fixed(each, f"{kind.__name__}.{name}")
+
+    def _fixed(self, value: Any, where: str) -> None:
+        """Raises Untried if something that may change is reached from here."""
+        if id(value) in self._seen:
+            return
+        self._seen[id(value)] = value
+        if isinstance(value, type):
+            self.cls(value)
+        elif isinstance(value, FunctionType):
+            self._function(value, where)
+        elif isinstance(value, (tuple, frozenset)) and type(value) in (tuple, frozenset):
+            for each in value:
+                self._fixed(each, where)
+        elif not (fixed(value) or _of_module(value) or _is_slot(value) or (isinstance(value, ModuleType) and library(value.__name__))):
+            raise Untried(f"{where} of its class is a {type(value).__name__}, which all its objects share")
+
+    def _function(self, function: FunctionType, where: str) -> None:
+        if library(function.__globals__.get("__name__")) and not function.__closure__:
+            return
+        names = checked(function)
+        if names.stores:
+            raise Untried(f"{where} changes {min(names.stores)!r}, which is outside of it")
+        values = {name: function.__globals__[name] for name in names.globals if name in function.__globals__}
+        values.update({name: cell.cell_contents for name, cell in zip(function.__code__.co_freevars, function.__closure__ or ()) if filled(cell)})
+        for name, value in (*values.items(), *_defaults(function), *vars(function).items()):
+            self._read(value, name, where)
+
+    def _read(self, value: Any, name: str, where: str) -> None:
+        try:
+            self._fixed(value, where)
+        except Untried:
+            raise Untried(f"{where} reads {name!r}, which may change") from None
+
+
+def checked(function: FunctionType) -> Named:
+    """What the code of a function names. Raises Untried where it reaches what no code names."""
+    found = named(function.__code__)
+    hidden = {name for name in found.globals & REACHING if name not in function.__globals__} | found.attributes & {"import_module", "_getframe"}
+    if hidden:
+        raise Untried(f"{function.__name__} calls {min(hidden)}()")
+    own = {name for name in found.imports if not library(name)}
+    if own:
+        raise Untried(f"{function.__name__} imports {min(own)!r} when it is called")
+    return found
+
+
+def _defaults(function: FunctionType) -> Iterator[tuple[str, Any]]:
+    yield from (("a default value", each) for each in function.__defaults__ or ())
+    yield from (function.__kwdefaults__ or {}).items()
+
+
+def filled(cell: CellType) -> bool:
+    """Whether a variable of a function has a value yet."""
+    try:
+        _ = cell.cell_contents
+    except ValueError:
+        return False
+    return True
+
+
+def _of_module(value: Any) -> bool:
+    """Whether a function in C belongs to no object."""
+    return isinstance(value, BuiltinFunctionType) and (value.__self__ is None or isinstance(value.__self__, (ModuleType, type)))
+
+
+def _is_slot(value: Any) -> bool:
+    return hasattr(type(value), "__get__") and library(type(value).__module__) and not hasattr(value, "__dict__")
+
+
+def _special(name: str) -> bool:
+    return name.startswith("__") and name.endswith("__")

@@ -1,0 +1,644 @@
+"""Trials leave the user's result alone: whatever a function remembers, a step gives what the plain call gives; what cannot be copied for certain is not tried, and that is said."""
+
+import collections
+import functools
+import importlib.util
+import itertools
+import random
+import sys
+import threading
+import time
+import types
+from random import Random
+from random import random as drawn
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pandas.testing import assert_frame_equal
+
+from bigdebug import actors
+from bigdebug.actors.apart import Apart, Copies
+from bigdebug.actors.aside import being_tried
+from bigdebug.actors.codes import Untried
+from bigdebug.errors import IncompleteLineageError
+from bigdebug.trace.across.located import Located, Unit
+
+
+@pytest.fixture(autouse=True)
+def home(monkeypatch, tmp_path):
+    monkeypatch.setenv("BIGDEBUG_HOME", str(tmp_path / "home"))
+    return actors.ActorHome()
+
+
+FRAME = pd.DataFrame({"x": np.arange(60.0), "city": [f"c{n % 7}" for n in range(60)], "k": np.repeat([0, 1, 2], 20)})
+
+
+def ended():
+    """How the last step ended: told, believed, or refused."""
+    step = actors.steps()[-1]
+    try:
+        step.backward([Located.of(f"item:{step.id}/out", Unit.ROW, [0])])
+    except IncompleteLineageError:
+        return "refused"
+    return "believed" if any("was not tried" in each for each in step.incomplete) else "told"
+
+
+def note():
+    return next(each for each in actors.steps()[-1].incomplete if "was not tried" in each)
+
+
+# ---- what a function remembers --------------------------------------------------------------------------------
+
+
+def codes():
+    known = {}
+    return lambda f: f.assign(c=[known.setdefault(each, len(known)) for each in f.city])
+
+
+def own_generator():
+    rng = np.random.default_rng(0)
+    return lambda f: f.assign(n=rng.normal(size=len(f)))
+
+
+def own_random():
+    chance = Random(0)
+    return lambda f: f.assign(n=[chance.random() for _ in range(len(f))])
+
+
+def random_state():
+    chance = np.random.RandomState(0)
+    return lambda f: f.assign(n=chance.rand(len(f)))
+
+
+def bound_draw():
+    draw = Random(0).random
+    return lambda f: f.assign(n=[draw() for _ in range(len(f))])
+
+
+def counter():
+    count = itertools.count()
+    return lambda f: f.assign(n=[next(count) for _ in range(len(f))])
+
+
+def nonlocal_counter():
+    calls = 0
+
+    def function(f):
+        nonlocal calls
+        calls += 1
+        return f.assign(n=calls)
+
+    return function
+
+
+def cached_max():
+    cache = {}
+
+    def function(f):
+        if "max" not in cache:
+            cache["max"] = f.x.max()
+        return f.assign(n=f.x / cache["max"])
+
+    return function
+
+
+def seen_before():
+    seen = set()
+
+    def function(f):
+        fresh = f[~f.city.isin(seen)]
+        seen.update(f.city)
+        return fresh
+
+    return function
+
+
+def default_value():
+    def function(f, known={}):  # noqa: B006
+        return f.assign(c=[known.setdefault(each, len(known)) for each in f.city])
+
+    return function
+
+
+def attribute():
+    def function(f):
+        function.calls = getattr(function, "calls", 0) + 1
+        return f.assign(n=function.calls)
+
+    return function
+
+
+class Scaler:
+    def __init__(self):
+        self.calls = collections.Counter()
+
+    def once(self, f):
+        self.calls["once"] += 1
+        if not hasattr(self, "mean"):
+            self.mean = f.x.mean()
+        return f.assign(n=f.x - self.mean, calls=self.calls["once"])
+
+    __call__ = once
+
+
+def partial_list():
+    return functools.partial(lambda found, f: f.assign(n=[found.append(1) or len(found) for _ in range(len(f))]), [])
+
+
+def decorated():
+    calls = []
+
+    def logged(inner):
+        @functools.wraps(inner)
+        def call(f):
+            calls.append(len(f))
+            return inner(f).assign(n=len(calls))
+
+        return call
+
+    return logged(lambda f: f[f.x > 3])
+
+
+def recursive():
+    depths = []
+
+    def down(f, n=3):
+        depths.append(n)
+        return down(f, n - 1) if n else f.assign(n=len(depths))
+
+    return down
+
+
+def lru_cached():
+    @functools.lru_cache
+    def number(city):
+        numbers.append(city)
+        return len(numbers)
+
+    numbers = []
+    return lambda f: f.assign(n=[number(each) for each in f.city])
+
+
+def frame_in_closure():
+    memory = pd.DataFrame({"n": [0.0]})
+
+    def function(f):
+        memory.loc[0, "n"] += len(f)
+        return f.assign(n=memory.n[0])
+
+    return function
+
+
+def array_and_its_view():
+    base = np.zeros(4)
+    view = base[1:3]
+
+    def function(f):
+        view[0] += len(f)
+        return f.assign(n=base[1])
+
+    return function
+
+
+def bound_append():
+    found = []
+    add = found.append
+    return lambda f: (add(len(f)), f.assign(n=len(found)))[1]
+
+
+def two_share():
+    held = [[], None]
+    held[1] = held[0]
+
+    def function(f):
+        held[0].append(1)
+        return f.assign(n=len(held[1]))
+
+    return function
+
+
+def global_random():
+    random.seed(3)
+    return lambda f: f.assign(n=[random.random() + drawn() for _ in range(len(f))])
+
+
+def global_numpy():
+    np.random.seed(3)
+    return lambda f: f.assign(n=np.random.rand(len(f)))
+
+
+def sampled():
+    np.random.seed(3)
+    return lambda f: f.sample(frac=1.0).assign(n=len(f))
+
+
+COUNTS = {"calls": 0}
+CALLS = 0
+
+
+def _helper(f):
+    COUNTS["calls"] += 1
+    return f
+
+
+def globals_of_a_helper():
+    COUNTS["calls"] = 0
+    return lambda f: _helper(f).assign(n=COUNTS["calls"])
+
+
+def global_number():
+    global CALLS  # noqa: PLW0603
+    CALLS = 0
+
+    def function(f):
+        global CALLS  # noqa: PLW0603
+        CALLS += 1
+        return f.assign(n=CALLS)
+
+    return function
+
+
+class Tally:
+    count = 0
+
+
+def class_attribute():
+    Tally.count = 0
+
+    def function(f):
+        Tally.count += 1
+        Tally.last = len(f)
+        return f.assign(n=Tally.count)
+
+    return function
+
+
+def users_module():
+    module = sys.modules["helpers_of_a_user"] = types.ModuleType("helpers_of_a_user")
+    exec("SEEN = []\ndef number(f):\n    SEEN.append(len(f))\n    return f.assign(n=len(SEEN))\n", module.__dict__)
+    scope = {"helpers_of_a_user": module, "__name__": "__main__"}
+    exec("def function(f):\n    return helpers_of_a_user.number(f).assign(m=len(helpers_of_a_user.SEEN))\n", scope)
+    return scope["function"]
+
+
+REMEMBERING = [
+    codes, own_generator, own_random, random_state, bound_draw, counter, nonlocal_counter, cached_max, seen_before, default_value, attribute, lambda: Scaler().once, Scaler, partial_list,
+    decorated, recursive, lru_cached, frame_in_closure, array_and_its_view, bound_append, two_share, global_random, global_numpy, sampled, globals_of_a_helper, global_number,
+    class_attribute, users_module,
+]
+
+
+@pytest.mark.parametrize("make", REMEMBERING)
+def test_a_step_gives_what_the_plain_call_gives_twice(home, make):
+    plain = make()
+    expected = [plain(FRAME.copy()), plain(FRAME.copy())]
+    step = actors.rows(make(), name="step")
+    for wanted in expected:
+        assert_frame_equal(step(FRAME.copy()), wanted)
+        assert ended() != "believed"
+
+
+@pytest.mark.parametrize("make", [codes, own_generator, counter, cached_max, lambda: Scaler().once, partial_list])
+def test_lineage_of_what_numbers_its_rows_is_refused(home, make):
+    actors.rows(make(), name="step")(FRAME.copy())
+    assert ended() == "refused"
+
+
+@pytest.mark.parametrize("make", [nonlocal_counter, attribute, globals_of_a_helper, class_attribute, users_module])
+def test_what_counts_its_calls_gives_each_row_the_same_alone(home, make):
+    for _ in range(2):  # each copy remembers what the function does when it is called
+        actors.rows(make(), name="step")(FRAME.copy())
+        assert ended() == "told"
+
+
+def test_a_function_that_only_reads_what_it_holds_is_tried_and_told(home):
+    table, rates, wanted, model = {f"c{n}": n for n in range(7)}, np.arange(60.0), ["c1", "c2"], types.SimpleNamespace(coef={"x": 2.0})
+    lookup = pd.DataFrame({"city": [*table], "pop": range(7)}).set_index("city")
+
+    def function(f):
+        kept = f[f.city.isin(wanted)]
+        return kept.assign(n=kept.city.map(table), m=kept.x * model.coef["x"], r=rates[kept.x.astype(int)], pop=kept.city.map(lookup["pop"]))
+
+    assert_frame_equal(actors.rows(function)(FRAME), function(FRAME))
+    assert ended() == "told"
+
+
+def test_groups_that_remember(home):
+    def make():
+        numbers = {}
+        return lambda f: f.groupby("k", as_index=False).x.sum().assign(n=lambda g: [numbers.setdefault(each, len(numbers)) for each in g.k])
+
+    expected = make()(FRAME)
+    assert_frame_equal(actors.groups(make(), by="k")(FRAME), expected)
+    assert ended() == "refused"
+
+
+def test_classes_are_as_they_were_before_a_trial(home):
+    function = class_attribute()
+    Tally.last = "last"
+    with Copies().of(function) as (copy,):
+        assert copy(FRAME).n[0] == 1
+    assert (Tally.count, Tally.last) == (0, "last")
+
+
+# ---- generators -----------------------------------------------------------------------------------------------
+
+
+def numbering():
+    count = itertools.count(1)
+
+    def number(records):
+        for record in records:
+            yield next(count), record
+
+    return number
+
+
+def unique():
+    seen = set()
+
+    def fresh(records):
+        for record in records:
+            if record not in seen:
+                seen.add(record)
+                yield record
+
+    return fresh
+
+
+class Deduped:
+    def __init__(self):
+        self.seen = set()
+
+    def __call__(self, records):
+        for record in records:
+            if record not in self.seen:
+                self.seen.add(record)
+                yield record
+
+
+@pytest.mark.parametrize("make", [numbering, unique, Deduped, lambda: functools.partial(lambda held, records: (held.append(each) or len(held) for each in records), [])])
+def test_generators_give_what_they_give_without(home, make, tmp_path):
+    records = ["a\n", "b\n", "a\n", "c\n", "b\n"] * 4
+    plain, step = make(), actors.generator(make(), each=True)
+    for _ in range(2):
+        assert list(step(list(records))) == list(plain(list(records)))
+    plain, (tmp_path / "in").write_text("".join(records))
+    wanted = "".join(map(str, make()(iter(records))))
+    fresh = make()
+    actors.lines(lambda given: map(str, fresh(given)), each=True)(tmp_path / "in", tmp_path / "out")
+    assert (tmp_path / "out").read_text() == wanted
+
+
+def test_a_generator_that_numbers_is_refused(home):  # copies of the same beginning: one copy would number the records as the function does
+    list(actors.generator(numbering(), each=True)(["a", "b"]))
+    assert "has no lineage" in str(actors.steps()[-1].incomplete)
+
+
+# ---- what is not tried ----------------------------------------------------------------------------------------
+
+
+class OfFile:
+    def __init__(self):
+        self.file = open(__file__)
+
+    def close(self):
+        self.file.close()
+
+
+class Pretends:
+    """Says that a copy of it is itself."""
+
+    def __init__(self):
+        self.seen = []
+
+    def __deepcopy__(self, memo):
+        return self
+
+    def __reduce_ex__(self, protocol):
+        return (lambda: self), ()
+
+
+class Cached:
+    seen: dict = {}  # noqa: RUF012
+
+    def number(self, f):
+        return f.assign(n=[self.seen.setdefault(each, len(self.seen)) for each in f.city])
+
+
+class OfGlobals:
+    def number(self, f):
+        COUNTS["calls"] += 1
+        return f.assign(n=COUNTS["calls"])
+
+
+class Farewell:
+    def __del__(self):
+        COUNTS["calls"] += 1
+
+
+def holding(held):
+    def function(f):
+        if isinstance(held, list):
+            held.append(1)
+        return f.assign(n=0 if held is None else 1)
+
+    return function
+
+
+def dynamic(f):
+    globals()["COUNTS"]["calls"] += 1
+    return f.assign(n=COUNTS["calls"])
+
+
+def hidden_import(f):
+    import test_of_nobody_at_all  # noqa: F401
+
+    return f
+
+
+HELD = {
+    "a lock": threading.Lock, "a generator": lambda: (n for n in range(3)), "an iterator": lambda: itertools.chain([1], [2]), "an event": threading.Event, "a file": OfFile,
+    "what pretends": Pretends, "a memory": lambda: memoryview(bytearray(3)), "a weak one": lambda: __import__("weakref").ref(OfFile), "local to a thread": threading.local,
+    "one with a farewell": Farewell, "a mapped file": lambda: np.memmap(__file__, mode="c"),
+}
+
+
+@pytest.mark.parametrize("name", HELD)
+def test_what_is_not_known_to_be_copied_is_not_tried(home, name):
+    held = HELD[name]()
+    calls = []
+    function = holding(held)
+    result = actors.rows(lambda f, inner=function: (calls.append(1), inner(f))[1])(FRAME)
+    assert_frame_equal(result, FRAME.assign(n=1))
+    assert (ended(), calls) == ("believed", [1])
+    assert "'held'" in note()
+    if isinstance(held, OfFile):
+        held.close()
+
+
+@pytest.mark.parametrize("step", [Cached().number, OfGlobals().number, dynamic])
+def test_what_a_class_or_hidden_code_remembers_is_not_tried(home, step):
+    def run(function):
+        COUNTS["calls"] = 0
+        Cached.seen.clear()
+        return function(FRAME)
+
+    assert_frame_equal(run(actors.rows(step)), run(step))
+    assert ended() == "believed"
+
+
+def test_what_is_believed_is_in_the_notes_of_a_flow(home):
+    from bigdebug.trace.across.pipelines import pipeline
+
+    actors.rows(holding(threading.Lock()), name="locked")(FRAME)
+    every = pipeline(actors.steps)
+    flow = every.backward(every.step("locked"))
+    assert any("was not tried" in each and "'held'" in each for each in flow.notes)
+    assert not flow.exact
+
+
+def test_too_much_is_not_copied_and_it_takes_no_time(home):
+    for much in (np.zeros(1 << 30, np.uint8), [[n] for n in range(300_000)], dict.fromkeys(range(3_000_000)), pd.DataFrame({"a": np.zeros(40_000_000)})):
+        began = time.perf_counter()
+        with pytest.raises(Untried, match="too much"):
+            Apart().of(holding(much))
+        assert time.perf_counter() - began < 2
+    actors.rows(holding(much))(FRAME)
+    assert ended() == "believed"
+
+
+def test_a_generator_with_a_lock_is_believed(home):
+    lock, calls = threading.Lock(), []
+
+    def locked(records):
+        calls.append(1)
+        for record in records:
+            with lock:
+                yield record
+
+    assert list(actors.generator(locked, each=True)([1, 2])) == [1, 2]
+    assert (ended(), calls) == ("believed", [1])
+
+
+# ---- steps within steps, and threads --------------------------------------------------------------------------
+
+
+@actors.rows
+def _inner(f):
+    COUNTS["calls"] += 1
+    return f.assign(y=f.x * 2)
+
+
+def test_trying_a_step_that_calls_steps_commits_none(home, tmp_path):
+    COUNTS["calls"] = 0
+
+    @actors.rows
+    def outer(f):
+        assert list(actors.generator(lambda rs: (r for r in rs), each=True)([1])) == [1]
+        made = actors.merge(_inner(f), FRAME[["x"]], on="x").set_axis(f.index)
+        actors.to_csv(made, tmp_path / "out.csv", index=False)
+        return actors.read_csv(tmp_path / "out.csv").set_axis(f.index)
+
+    outer(FRAME)
+    assert sorted(step.name for step in actors.steps()) == ["<lambda>", "_inner", "merge", "outer", "write out.csv"]
+    assert COUNTS["calls"] == 1
+    assert not being_tried()
+
+
+def test_registering_within_a_trial_is_refused_by_name(home):
+    def registers(f):
+        with actors.register("mine"):
+            return f.assign(n=1)
+
+    assert_frame_equal(actors.rows(registers)(FRAME), FRAME.assign(n=1))
+    assert sorted(step.name for step in actors.steps()) == ["mine", "registers"]
+    assert any("being tried" in each for step in actors.steps() for each in step.incomplete)
+
+
+def test_other_threads_draw_what_they_draw_without(home):
+    """Own generators apart, a trial takes none of the numbers that others draw meanwhile."""
+    random.seed(5)
+    wanted = [random.random() for _ in range(3)]
+    random.seed(5)
+    got, go, done = [], threading.Event(), threading.Event()
+    module = types.SimpleNamespace(go=go)
+
+    def other():
+        go.wait(5)
+        got.extend(random.random() for _ in range(3))
+        done.set()
+
+    thread = threading.Thread(target=other)
+    thread.start()
+    apart = Apart().of(lambda: [random.random(), drawn()])
+    first = apart()
+    module.go.set()
+    done.wait(5)
+    thread.join()
+    assert got == wanted
+    assert first == wanted[:2]
+
+
+# ---- copies ---------------------------------------------------------------------------------------------------
+
+VALUES = st.recursive(
+    st.none() | st.integers() | st.text(max_size=3) | st.floats(allow_nan=False) | st.binary(max_size=3),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=2), inner, max_size=3) | st.tuples(inner, inner) | inner.map(lambda v: types.SimpleNamespace(v=v))
+    | st.lists(inner, max_size=3).map(collections.deque) | inner.map(lambda v: functools.partial(print, v)) | inner.map(lambda v: np.array([v, None], object)),
+    max_leaves=12,
+)
+
+
+def changing(value, found):
+    """The ids of all objects in a value that may be changed."""
+    if id(value) in found:
+        return found
+    parts = []
+    if isinstance(value, (list, tuple, collections.deque)):
+        parts = list(value)
+    elif isinstance(value, dict):
+        parts = list(value.values())
+    elif isinstance(value, types.SimpleNamespace):
+        parts = list(vars(value).values())
+    elif isinstance(value, functools.partial):
+        parts = list(value.args)
+    elif isinstance(value, np.ndarray):
+        parts = value.tolist()
+    if isinstance(value, (list, dict, types.SimpleNamespace, collections.deque, np.ndarray)):
+        found[id(value)] = value
+    for each in parts:
+        changing(each, found)
+    return found
+
+
+def shown(value):
+    return repr(value) if not isinstance(value, functools.partial) else shown(value.args)
+
+
+@given(VALUES)
+@settings(max_examples=150)
+def test_a_copy_says_the_same_and_shares_nothing_that_may_change(value):
+    copied = Apart().of(value)
+    mine, theirs = changing(value, {}), changing(copied, {})
+    assert not mine.keys() & theirs.keys()
+    assert len(mine) == len(theirs)
+    if not any(isinstance(each, functools.partial) for each in [value]):
+        assert type(copied) is type(value)
+    assert shown(copied).count("None") == shown(value).count("None")
+
+
+def test_what_holds_itself_is_copied():
+    held = [1]
+    held.append({"me": held, "pair": (held,)})
+    copied = Apart().of(held)
+    assert copied is copied[1]["me"] is copied[1]["pair"][0]
+    assert copied is not held
+
+
+def test_code_of_libraries_is_not_copied():
+    for each in (len, np.sum, pd.concat, functools.reduce, importlib.util.find_spec, str.upper, np.add, int, collections.OrderedDict):
+        assert Apart().of(each) is each
