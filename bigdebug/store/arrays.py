@@ -159,8 +159,7 @@ class StoredArray:
         return self.part(0, len(self))
 
     def part(self, start: int, stop: int) -> Integers:
-        if stop > len(self):
-            raise IndexError(f"there are {len(self)} values, and not {stop}")
+        self._check(start, stop)
         if stop > start:
             self._file.look_along(start >> self._shift, (stop - 1) >> self._shift)
         return self._values[start:stop]
@@ -169,10 +168,17 @@ class StoredArray:
         some = stops > starts
         if not some.all():
             starts, stops = starts[some], stops[some]
+        if len(starts):
+            self._check(int(np.minimum.reduce(starts)), int(np.maximum.reduce(stops)))
         self._file.look_at(starts >> self._shift, (stops - 1) >> self._shift)
         return _parts(self._values, starts, stops)
 
     def take(self, places: Places) -> Integers:
+        if len(places) and np.minimum.reduce(places) < 0:  # those beyond the end numpy refuses
+            raise IndexError(f"there are no values before the first: {int(places.min())}")
+        return self._take(places)
+
+    def _take(self, places: Places) -> Integers:
         pages = places >> self._shift
         self._file.look_at(pages, pages)
         return np.asarray(self._values[places])
@@ -184,10 +190,14 @@ class StoredArray:
         while step:
             further = found + step
             there = further <= len(self)
-            smaller = there & (self.take(np.minimum(further, len(self)) - 1) < wanted)
+            smaller = there & (self._take(np.minimum(further, len(self)) - 1) < wanted)
             found = np.where(smaller, further, found)
             step >>= 1
         return found
+
+    def _check(self, start: int, stop: int) -> None:
+        if start < 0 or stop > len(self):
+            raise IndexError(f"there are {len(self)} values, and not those from {start} up to {stop}")
 
     @cached_property
     def _file(self) -> CheckedFile:

@@ -35,6 +35,10 @@ class Pages:
         self._width = width
         self._asked = np.zeros(-(-len(file) // PAGE), bool)
 
+    def there(self) -> int:
+        """Bytes that the file has now. Who touches a page that was cut off ends the process."""
+        return self._file.size()
+
     def want(self, starts: NDArray[np.int64], stops: NDArray[np.int64]) -> None:
         """Ask for the pages that have values from each of ``starts`` up to, not including, the one of ``stops`` beside it."""
         some = stops > starts

@@ -1,10 +1,12 @@
 """Files whose pages are checked: behind their bytes stand the checksums (crc32) of their pages, and the checksum of these is kept by whoever lists the file.
 
-A page is checked before it is first read, and no other with it: a few values of many cost little.
+A page is checked before it is first read, and no other with it: a few values of many cost little. A file that was cut is noticed at each question, and one that
+was written at each that reads pages which nobody has read: then all are checked again.
 """
 
 from __future__ import annotations
 
+import os
 import zlib
 from array import array
 from functools import cached_property
@@ -61,10 +63,10 @@ class CheckedFile:
     def __init__(self, path: Path, size: int, page: int, checks: int, remedy: str) -> None:
         """``size`` is without the checksums, ``checks`` the checksum of these; ``remedy`` is told where something was altered."""
         whole = checked_size(size, page)
-        found = path.stat().st_size
-        if found != whole:
-            raise CorruptBlockError(f"The file {path} has {found} bytes instead of {whole}", remedy=remedy)
         self._path, self._size, self._page, self._checks, self._remedy = path, size, page, checks, remedy
+        found = path.stat()
+        self._check_size(found.st_size, whole)
+        self._stamp = _stamp(found)
         self._bytes, self._mapped = mapped(path, _BYTE, whole, scattered=True)
         self._seen = bytearray(-(-size // page))
         self._flags: NDArray[np.bool_] = np.frombuffer(self._seen, bool)
@@ -75,14 +77,18 @@ class CheckedFile:
 
     def look_along(self, first: int, last: int) -> None:
         """Check the pages from the first up to the last, each once."""
+        self._check_there()
         if self._seen.find(0, first, last + 1) >= 0:
+            self._check_stamp()
             self._look(np.arange(first, last + 1)[~self._flags[first : last + 1]])
 
     def look_at(self, first: NDArray[np.int64], last: NDArray[np.int64]) -> None:
         """Check the pages from each of ``first`` up to the one of ``last`` beside it, each once. Raises IndexError for one that there is not."""
+        self._check_there()
         near = bool((last - first <= 1).all())
         if near and self._flags[first].all() and self._flags[last].all():
             return
+        self._check_stamp()
         touched = np.zeros(len(self._flags), bool) if len(self._flags) < 16 * len(first) else None
         pages = np.concatenate([first, last]) if near else spread(first, last - first + 1)
         if touched is not None:
@@ -110,6 +116,28 @@ class CheckedFile:
             raise self._altered()
         return np.frombuffer(data, _SUM)
 
+    def _check_there(self) -> None:
+        if self._mapped is not None:
+            self._check_size(self._mapped.there(), len(self._bytes))
+
+    def _check_size(self, found: int, whole: int) -> None:
+        if found != whole:
+            raise CorruptBlockError(f"The file {self._path} has {found} bytes instead of {whole}", remedy=self._remedy)
+
+    def _check_stamp(self) -> None:
+        """Trust no page that was checked before the file was written again."""
+        try:
+            now = _stamp(self._path.stat())
+        except OSError:  # it was removed: what is mapped stays as it is
+            return
+        if now != self._stamp and now[:2] == self._stamp[:2]:  # else another file has taken its place
+            self._stamp = now
+            self._flags[:] = False
+
     def _altered(self) -> CorruptBlockError:
         return CorruptBlockError(f"The file {self._path} was altered: a checksum does not match", remedy=self._remedy)
 
+
+def _stamp(found: os.stat_result) -> tuple[int, int, int]:
+    """Which file it is, and when it was written."""
+    return found.st_dev, found.st_ino, found.st_mtime_ns

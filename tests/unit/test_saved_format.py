@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -97,6 +98,69 @@ def test_a_page_that_was_altered_is_no_answer(tmp_path: Path, at: int) -> None:
     if at < 800_000:
         far = (at // 8 + 50_000) % 100_000
         assert StoredArray(listed, lambda name: tmp_path / name).take(np.array([far])).tolist() == [far]
+
+
+def asked(home: Path, listed: Listed) -> list[Callable[[int], object]]:
+    """The ways to ask an array for a value, each of a reader that has read the first one."""
+    stored = [StoredArray(listed, lambda name: home / name) for _ in range(4)]
+    for each in stored:
+        assert each.take(np.array([0, 50])).tolist() == [0, 50]
+    take, parts, part, search = stored
+    return [
+        lambda at: take.take(np.array([at])), lambda at: parts.parts(np.array([0, at]), np.array([1, at + 1])), lambda at: part.part(at, at + 1),
+        lambda at: search.search(np.array([at])),
+    ]
+
+
+@pytest.mark.parametrize("size", [100_000, 799_999, 0])
+def test_a_file_that_is_cut_while_it_is_mapped_is_no_answer_and_no_end(tmp_path: Path, size: int) -> None:
+    listed = write_array(tmp_path, "values", np.arange(100_000))
+    questions = asked(tmp_path, listed)
+    os.truncate(tmp_path / "values", size)
+    for ask in questions:
+        for at in (90_000, 0):
+            with pytest.raises(CorruptBlockError, match="bytes instead of"):
+                ask(at)
+
+
+def test_a_page_that_is_altered_when_it_was_checked_is_checked_again(tmp_path: Path) -> None:
+    listed = write_array(tmp_path, "values", np.arange(100_000))
+    questions = asked(tmp_path, listed)
+    before = (tmp_path / "values").stat()
+    with (tmp_path / "values").open("r+b") as file:
+        file.seek(400)
+        file.write(b"\x99")
+    os.utime(tmp_path / "values", ns=(before.st_atime_ns, before.st_mtime_ns + 10_000_000))  # clocks of files may be slow
+    take, parts, *_ = questions
+    assert np.ravel(take(90_000)).tolist() == [90_000]  # on a page that nobody has read: now that of the altered value is trusted no more
+    with pytest.raises(CorruptBlockError, match="altered"):
+        take(50)
+    with pytest.raises(CorruptBlockError, match="altered"):
+        parts(90_000)  # and 0, of the altered page
+    with pytest.raises(CorruptBlockError, match="altered"):
+        StoredArray(listed, lambda name: tmp_path / name).opened().parts(np.array([0, 20_000]), np.array([60, 20_001]))
+
+
+def test_an_array_stays_the_file_that_was_opened(tmp_path: Path) -> None:
+    listed = write_array(tmp_path, "values", np.arange(100_000))
+    questions = asked(tmp_path, listed)
+    write_array(tmp_path, "other", np.zeros(5, np.int64))
+    (tmp_path / "other").rename(tmp_path / "values")
+    assert [np.ravel(ask(90_000)).tolist() for ask in questions] == [[90_000], [0, 90_000], [90_000], [90_000]]
+    (tmp_path / "values").unlink()
+    assert [np.ravel(ask(70_000)).tolist() for ask in questions] == [[70_000], [0, 70_000], [70_000], [70_000]]
+
+
+@pytest.mark.parametrize(("start", "stop"), [(-1, 3), (-2, -1), (99_999, 100_001), (99_900, 100_100), (100_000, 100_001), (1 << 40, (1 << 40) + 1)])
+def test_values_that_there_are_not_are_refused(tmp_path: Path, start: int, stop: int) -> None:
+    listed = write_array(tmp_path, "values", np.arange(100_000))
+    stored = StoredArray(listed, lambda name: tmp_path / name)
+    starts, stops = np.array([0, start]), np.array([1, stop])
+    for ask in (lambda: stored.part(start, stop), lambda: stored.parts(starts, stops), lambda: stored.take(np.array([5, start if start < 0 else stop - 1]))):
+        with pytest.raises(IndexError):
+            ask()
+    nothing = np.zeros(0, np.int64)
+    assert [len(stored.take(nothing)), len(stored.parts(nothing, nothing)), len(stored.part(5, 3))] == [0, 0, 0]
 
 
 def test_an_array_that_claims_more_than_its_file_has_is_none(tmp_path: Path) -> None:
