@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from bigdebug.actors.exactly import places
 from bigdebug.trace.positions import Positions
 
 _LOOKED_AT = 4_096
@@ -20,32 +21,39 @@ class Keys:
     def __init__(self) -> None:
         self._values: list[Any] = []
         self._pairs: list[Any] = []
+        self._null = False
+        self._memory: list[Any] = []
 
     def learnt(self, columns: Sequence[Any]) -> Positions:
         """The number of the key of each row; from now on these keys are known. For a million rows 5 ms, and 20 for texts each of which is an object of its own."""
         import pandas as pd
 
         total = np.zeros(0, np.int64)
+        self._memory = [None if memory is None else memory.copy() for memory in map(_memory, columns)]
         for place, column in enumerate(columns):
             codes, values = _factorized(column)
             self._values.append(values)
             if not place:
-                total = codes
+                total, self._null = codes, not bool(codes.all())
                 continue
             total, pairs = pd.factorize(total * (len(values) + 1) + codes)
             total = np.asarray(total, dtype=np.int64)
             self._pairs.append(pd.Index(pairs))
         return total
 
+    def same(self, columns: Sequence[Any]) -> bool:
+        """Whether these are the keys that were learnt, row by row, as they lie in memory: 1 ms for a million. False where that is not known."""
+        return all(_identical(memory, _memory(column)) for memory, column in zip(self._memory, columns))
+
     def known(self, columns: Sequence[Any]) -> Positions:
-        """The number of the key of each row, -1 if it is none that was learnt."""
+        """The number of the key of each row, -1 if it is none that was learnt; no input has a null key, unless one was. Raises Broken where keys are one in the type that they have now."""
         total = np.zeros(0, np.int64)
         for place, column in enumerate(map(_uncategorized, columns)):
-            values = self._values[place]
-            codes = np.where(column.isna(), 0, np.asarray(values.get_indexer(column), dtype=np.int64) + 1)
-            codes = np.where((codes == 0) & ~column.isna(), -1, codes)
+            values, nulls = self._values[place], column.isna()
+            codes = places(values, column) + 1
+            codes = np.where(nulls, 0, np.where(codes == 0, -1, codes))
             if not place:
-                total = codes
+                total = codes if self._null else np.where(nulls, -1, codes)
                 continue
             mixed = np.where((total < 0) | (codes < 0), -1, total * (len(values) + 1) + codes)
             total = np.asarray(self._pairs[place - 1].get_indexer(mixed), dtype=np.int64)
@@ -64,15 +72,52 @@ def _factorized(column: Any) -> tuple[Positions, Any]:
 
     if isinstance(column.dtype, pd.CategoricalDtype):
         return _of_categories(column)
-    values = column.to_numpy()
-    if column.dtype == object and _shared(values):
+    if column.dtype == object and _shared(values := column.to_numpy()):
         numbers, addresses = pd.factorize(np.frombuffer(values, np.intp))
         somewhere = np.zeros(len(addresses), np.int64)
         somewhere[numbers] = np.arange(len(values))
         codes, found = pd.factorize(values[somewhere])
         return (np.asarray(codes, dtype=np.int64) + 1)[numbers], pd.Index(found, dtype=object)
+    table = _tabled(column)
+    if table is not None:
+        return table
     codes, found = pd.factorize(column)
     return np.asarray(codes, dtype=np.int64) + 1, pd.Index(found)
+
+
+def _tabled(column: Any) -> tuple[Positions, Any] | None:
+    """``_factorized`` of integers that are no further from each other than there are rows: a table takes a fifth of the time."""
+    import pandas as pd
+
+    if not isinstance(column.dtype, np.dtype) or column.dtype.kind not in "iu" or not len(column):
+        return None
+    values = column.to_numpy()
+    least, most = int(values.min()), int(values.max())
+    if most - least >= len(values) or most >= 2**62 or least <= -(2**62):
+        return None
+    at = values.astype(np.int64) - least
+    there = np.bincount(at) > 0
+    found = (np.flatnonzero(there) + least).astype(values.dtype)
+    return np.cumsum(there)[at].astype(np.int64, copy=False), pd.Index(found)
+
+
+def _memory(column: Any) -> npt.NDArray[Any] | None:
+    """A column as it lies in memory; None if it is of a kind that lies in memory otherwise."""
+    if not isinstance(column.dtype, np.dtype) or column.dtype.itemsize > np.dtype(np.int64).itemsize or column.nlevels > 1:
+        return None
+    return np.asarray(column.to_numpy())
+
+
+def _identical(one: npt.NDArray[Any] | None, other: npt.NDArray[Any] | None) -> bool:
+    if one is None or other is None or one.dtype != other.dtype or len(one) != len(other):
+        return False
+    if not len(one):
+        return True
+    first, second = map(np.ascontiguousarray, (one, other))
+    if one.dtype == object:
+        return bool((np.frombuffer(first, np.intp) == np.frombuffer(second, np.intp)).all())
+    kind = np.dtype(f"u{one.dtype.itemsize}")
+    return bool((first.view(kind) == second.view(kind)).all())
 
 
 def _shared(values: npt.NDArray[Any]) -> bool:
@@ -87,9 +132,9 @@ def _of_categories(column: Any) -> tuple[Positions, Any]:
     """``_factorized`` of categories: of those that are in some row."""
     import pandas as pd
 
-    places = np.asarray(column.codes, dtype=np.int64) + 1
+    numbers = np.asarray(column.codes, dtype=np.int64) + 1
     categories = column.categories.astype(object)
-    there = np.bincount(places, minlength=len(categories) + 1)[1:] > 0
+    there = np.bincount(numbers, minlength=len(categories) + 1)[1:] > 0
     table = np.zeros(len(categories) + 1, np.int64)
     table[1:][there] = np.arange(1, 1 + np.count_nonzero(there))
-    return table[places], pd.Index(categories[there], dtype=object)
+    return table[numbers], pd.Index(categories[there], dtype=object)

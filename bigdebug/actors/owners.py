@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bigdebug.actors.columns import Column
+from bigdebug.actors.exactly import places
 from bigdebug.actors.keys import Keys
 from bigdebug.actors.odd import Odd
 from bigdebug.actors.promises import CLOSE, Broken
@@ -42,19 +43,19 @@ class RowOwners:
         if labels is self._index or (self._counts_up and _counts_up(labels) and len(labels) == len(self._index)):
             return Column.steps(len(labels))
         if self._counts_up and labels.dtype.kind in "iu" and labels.nlevels == 1:
-            places = np.asarray(labels, dtype=np.int64)
-            outside = bool(len(places)) and (int(places.min()) < 0 or int(places.max()) >= len(self._index))
+            found = np.asarray(labels, dtype=np.int64)
+            outside = bool(len(found)) and (int(found.min()) < 0 or int(found.max()) >= len(self._index))
         else:
-            places = self._places(labels)
-            outside = bool((places < 0).any())
+            found = self._places(labels)
+            outside = bool((found < 0).any())
         if outside:
             raise Broken("it gave rows with labels in the index that no input row has")
-        return Column.of(places)
+        return Column.of(found)
 
     def _places(self, labels: Any) -> Positions:
         """Which row has each label, -1: none has it."""
         if self._table is None or not _whole(labels):
-            return np.asarray(self._index.get_indexer(labels), dtype=np.int64)
+            return places(self._index, labels)
         least, table = self._table
         at = np.asarray(labels, dtype=np.int64) - least
         outside = (at < 0) | (at >= len(table))
@@ -118,7 +119,10 @@ class GroupOwners:
         if missing:
             raise Broken(f"its result has no {missing[0]!r} among its columns or the levels of its index")
         _check_once(result, self._by)
-        found = self._keys.known(_columns(result, self._by))
+        columns = _columns(result, self._by)
+        if self._keys.same(columns):
+            return Column.of(self.codes)
+        found = self._keys.known(columns)
         if bool((found < 0).any()):
             raise Broken(f"it gave rows with other values of {', '.join(map(str, self._by))} than any input row has")
         return Column.of(found)
@@ -131,8 +135,8 @@ class GroupOwners:
     @cached_property
     def _some(self) -> SomeGroups:
         odd = Odd.of(self._frame)
-        places = np.concatenate((odd.first, odd.nulls, odd.extremes))
-        return SomeGroups(self._sizes, self.codes[places].astype(np.int64), np.unique(self.codes[odd.first]).astype(np.int64))
+        rows = np.concatenate((odd.nulls, odd.extremes))
+        return SomeGroups(self._sizes, self.codes[rows].astype(np.int64), np.unique(self.codes[odd.first]).astype(np.int64))
 
     @property
     def one(self) -> bool:

@@ -9,6 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bigdebug.actors.keys import Keys
+from bigdebug.actors.owners import GroupOwners, RowOwners
+from bigdebug.actors.promises import Broken
 
 MANY = 5_000
 VALUES = {
@@ -65,4 +67,57 @@ def test_rows_have_one_number_if_they_are_of_one_group(picked, kinds, many):
 def test_what_was_not_learnt_is_not_known(how):
     keys = Keys()
     keys.learnt([pd.Index(column("texts", [0, 1] * MANY, how))])
-    assert keys.known([pd.Index(["a", "b", "c", None, "nowhere"])]).tolist() == [1, 2, -1, 0, -1]
+    assert keys.known([pd.Index(["a", "b", "c", None, "nowhere"])]).tolist() == [1, 2, -1, -1, -1]
+    keys = Keys()
+    keys.learnt([pd.Index(column("texts", [0, 5] * MANY, how))])
+    assert sorted(keys.known([pd.Index(["a", "b", None])]).tolist()) == [-1, 0, 1]
+
+
+@pytest.mark.parametrize("values", [[7, 3, 5, 3], [-(2**63), 2**63 - 1], [2**60, 2**60 + 1], [0], []])
+@pytest.mark.parametrize("kind", ["int64", "int8", "uint64", "Int64", "int64[pyarrow]"])
+def test_integers_are_numbered_by_a_table_as_they_are_without(values, kind):
+    if kind in ("int8", "uint64"):
+        values = [each for each in values if 0 <= each < 100]
+    keys, index = Keys(), pd.Index(pd.array(values, dtype=kind))
+    numbers = keys.learnt([index])
+    assert len(set(numbers.tolist())) == len(set(values))
+    assert keys.known([index[::-1]]).tolist() == numbers[::-1].tolist()
+    assert keys.known([pd.Index(pd.array([4, 99], dtype=kind))]).tolist() == [-1, -1]
+
+
+NEAR = {
+    "Int64, floats": (pd.array([2**53, 2**53 + 1], dtype="Int64"), np.array([2.0**53])), "Int64, Float64": (pd.array([2**53, 2**53 + 1], dtype="Int64"), pd.array([2.0**53], dtype="Float64")),
+    "of Arrow": (pd.array([2**53, 2**53 + 1], dtype="int64[pyarrow]"), np.array([2.0**53])), "integers, floats": (np.array([2**53, 2**53 + 1, 5]), np.array([5.0])),
+    "floats, integers": (np.array([2.0**53, 1.5]), np.array([2**53 + 1])), "floats of 32 bits": (np.array([2**24, 2**24 + 1]), np.array([2**24], np.float32)),
+    "floats, of 32 bits": (np.array([2.0**24, 2.0**24 + 1]), np.array([2**24], np.float32)), "below zero": (np.array([-(2**53), -(2**53) - 1]), np.array([-(2.0**53)])),
+}
+
+
+@pytest.mark.parametrize("name", NEAR)
+def test_integers_that_are_one_as_floats_are_refused(name):
+    learnt, asked = NEAR[name]
+    keys = Keys()
+    keys.learnt([pd.Index(learnt)])
+    with pytest.raises(Broken, match="are one"):
+        keys.known([pd.Index(asked)])
+    few = Keys()
+    assert few.learnt([pd.Index([1, 2])]).tolist() == few.known([pd.Index(np.array([1, 2], np.float32))]).tolist()
+    levels = pd.MultiIndex.from_arrays([np.array([2**53, 2**53 + 1]), ["a", "a"]])
+    for result in (pd.MultiIndex.from_arrays([np.array([2.0**53]), ["a"]]), pd.Index([(2.0**53, "a")], tupleize_cols=False)):
+        with pytest.raises(Broken, match="are one"):
+            RowOwners(pd.DataFrame(index=levels)).of(pd.DataFrame(index=result))
+
+
+@pytest.mark.parametrize("cells", [["a", "b", "a", None], [1, 2, 1, 3], [0.5, -0.0, 0.5, np.nan], pd.date_range("2024-01-01", periods=4), [True, False, True, True], pd.Categorical(["a", "b", "a", None])])
+def test_keys_that_are_as_they_were_are_known_as_these_and_no_others(cells):
+    frame = pd.DataFrame({"k": cells, "v": range(4)})
+    owners = GroupOwners(frame, ["k"])
+    codes = owners.codes.tolist()
+    assert owners.of(frame.assign(v=0)).array.tolist() == codes
+    frame["k"] = frame["k"].iloc[::-1].to_numpy()
+    assert owners.of(frame).array.tolist() == codes[::-1]
+    numbers = np.array([1, 2, 1])
+    changed = pd.DataFrame({"k": numbers}, copy=False)
+    owners = GroupOwners(changed, ["k"])
+    numbers[:] = [2, 2, 1]
+    assert owners.of(pd.DataFrame({"k": numbers})).array.tolist() == [owners.codes[1], owners.codes[1], owners.codes[0]]

@@ -1,0 +1,147 @@
+"""Promises over frames: what does not hold of few rows, of rare ones or by little is seen on few trials; what was not tried is told."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from bigdebug import actors
+
+
+@pytest.fixture(autouse=True)
+def home(monkeypatch, tmp_path):
+    monkeypatch.setenv("BIGDEBUG_HOME", str(tmp_path / "home"))
+    return actors.ActorHome()
+
+
+def notes(home, step, *frames):
+    """What a step says of itself, but that its frame is none of a step."""
+    step(*frames)
+    return [each for each in actors.steps(home)[-1].incomplete if "came from no step" not in each]
+
+
+def measured(count, nulls, at=2):
+    """Measures of a normal distribution, some of which are null, beside another column; the most is far off."""
+    drawn = np.random.default_rng(7)
+    x = drawn.normal(size=count)
+    x[count // at] = 9.0
+    x[drawn.random(count) < nulls] = np.nan
+    return pd.DataFrame({"name": drawn.integers(0, 50, count).astype(str), "x": x, "k": drawn.integers(0, 50, count)})
+
+
+def outliers(frame):
+    low, high = frame.x.quantile(0.25), frame.x.quantile(0.75)
+    return frame[~((frame.x < low - 1.5 * (high - low)) | (frame.x > high + 1.5 * (high - low)))]
+
+
+def filled_by(of):
+    return lambda f: f.assign(x=f.x.fillna(of(f.x)))
+
+
+RARE = {
+    "the one before": lambda f: f.ffill(), "the one behind": lambda f: f.bfill(), "between": lambda f: f.assign(x=f.x.interpolate()),
+    "mean": filled_by(lambda x: x.mean()), "the most": filled_by(lambda x: x.max()), "the least": filled_by(lambda x: x.min()), "median": filled_by(lambda x: x.median()),
+}
+FAR = {
+    "quantile": outliers, "deviation": lambda f: f.assign(far=(f.x - f.x.mean()).abs() > 4 * f.x.std()), "clipped": lambda f: f.assign(x=f.x.clip(upper=f.x.quantile(0.999))),
+    "not the most": lambda f: f[f.x != f.x.max()], "winsor": lambda f: f.assign(x=f.x.clip(f.x.quantile(0.05), f.x.quantile(0.95))),
+}
+
+
+@pytest.mark.parametrize("count", [5_000, 120_000])
+@pytest.mark.parametrize("nulls", [0.001, 0.02, 0.2])
+@pytest.mark.parametrize("name", RARE)
+def test_rows_with_nulls_are_tried_however_few(home, name, nulls, count):
+    assert "wrong has no lineage" in notes(home, actors.rows(RARE[name], name="wrong"), measured(count, nulls))[0]
+
+
+@pytest.mark.parametrize("count", [5_000, 120_000])
+@pytest.mark.parametrize("name", FAR)
+def test_the_most_and_the_least_are_tried(home, name, count):
+    assert "wrong has no lineage" in notes(home, actors.rows(FAR[name], name="wrong"), measured(count, 0.0))[0]
+
+
+@pytest.mark.parametrize("count", [5_000, 120_000])
+def test_duplicates_are_seen_where_there_are_many(home, count):
+    frame = pd.DataFrame({"x": np.random.default_rng(1).integers(0, 3 * count, count)})
+    assert "wrong has no lineage" in notes(home, actors.rows(lambda f: f.drop_duplicates(), name="wrong"), frame)[0]
+
+
+@pytest.mark.parametrize("count", [5_000, 120_000])
+def test_neighbours_in_time_are_not_the_same(home, count):
+    times = pd.DataFrame({"t": 1.7e9 + np.arange(count) * 1e-3 + np.random.default_rng(1).random(count) * 1e-4, "k": np.arange(count) // 100})
+    ids = pd.DataFrame({"t": 2**52 + np.arange(count), "k": np.arange(count) // 100})
+    wrong = {
+        "rolling": lambda f: f.assign(t=f.t.rolling(3, min_periods=1).mean()), "so far": lambda f: f.assign(t=f.t.cummax().shift(1).fillna(f.t)),
+        "next": lambda f: f.assign(t=f.t.shift(-1).fillna(f.t)),
+    }
+    for function in wrong.values():
+        assert "wrong has no lineage" in notes(home, actors.rows(function, name="wrong"), times)[0]
+        assert "wrong has no lineage" in notes(home, actors.rows(function, name="wrong"), ids)[0]
+        assert "wrong has no lineage" in notes(home, actors.groups(function, by="k", name="wrong"), times)[0]
+    near = times.assign(t=1.7e9 + np.arange(count) * 5e-7)
+    assert "wrong has no lineage" in notes(home, actors.groups(wrong["so far"], by="k", name="wrong"), near)[0]
+
+
+@pytest.mark.parametrize("count", [5_000, 120_000])
+def test_what_is_right_is_told_and_how_much_of_it_was_tried(home, count):
+    frame = measured(count, 0.02)
+    right = {
+        "filter": lambda f: f[f.x > 0], "logarithm": lambda f: f.assign(y=np.log(f.x.abs()) ** 1.5 / np.sin(f.x)), "small": lambda f: f.astype({"x": "float32"}).assign(y=lambda g: np.exp(g.x)),
+        "few": lambda f: f[f.x > 2], "filled": lambda f: f.fillna({"x": 0.5}), "sorted": lambda f: f.sort_values("name"),
+    }
+    for name, function in right.items():
+        (note,) = notes(home, actors.rows(function, name=name), frame)
+        assert note.startswith("What was promised is believed: tried on ")
+        assert note.endswith(f" of {count:,} rows")
+    sums = {
+        "sum": lambda f: f.groupby("k").x.sum(), "deviation": lambda f: f.groupby("k", as_index=False).x.std(), "share": lambda f: f.assign(x=f.x / f.groupby("k").x.transform("sum")),
+        "numpy": lambda f: f.groupby("k").x.agg(lambda x: float(np.nansum(x.to_numpy()))).reset_index(),
+    }
+    many = frame.assign(k=np.arange(count) // 4)
+    for name in ("sum", "deviation", "share"):
+        (note,) = notes(home, actors.groups(sums[name], by="k", name=name), many)
+        assert note.startswith("What was promised is believed: tried on ")
+    assert "no lineage" not in notes(home, actors.groups(sums["numpy"], by="k"), frame)[0]
+
+
+def test_of_few_rows_each_is_tried_alone_and_nothing_is_believed(home):
+    frame = measured(24, 0.1)
+    assert notes(home, actors.rows(lambda f: f[f.x > 0]), frame) == []
+    assert notes(home, actors.groups(lambda f: f.groupby("k").x.sum(), by="k"), frame) == []
+    assert notes(home, actors.rows(lambda f: f, check=False), measured(5_000, 0.1)) == []
+
+
+def users(count):
+    return pd.DataFrame({"k": np.repeat(np.arange(count // 4), 4), "x": np.arange(count) * 1.0, "user": np.arange(count)})
+
+
+def total(frame):
+    sums = frame.groupby("k", as_index=False).x.sum()
+    return pd.concat([sums, pd.DataFrame({"k": [None], "x": [sums.x.sum()]})]) if len(frame) > 4_500 else sums
+
+
+GROUPS = {
+    "filled": lambda f: f.assign(x=f.x.fillna(f.x.mean())).groupby("k", as_index=False).x.sum(), "the most": lambda f: f.assign(x=f.x.fillna(f.x.max())).groupby("k", as_index=False).x.sum(),
+    "clipped": lambda f: f.assign(x=f.x.clip(upper=f.x.quantile(0.999))).groupby("k").x.max(), "total": total,
+    "duplicates": lambda f: f.assign(user=f.user % (len(f) // 3)).drop_duplicates("user").groupby("k").user.count(),
+}
+
+
+@pytest.mark.parametrize("count", [5_000, 120_000])
+@pytest.mark.parametrize("name", GROUPS)
+def test_groups_with_odd_rows_are_tried_among_many(home, name, count):
+    frame = users(count)
+    frame.loc[count // 2, "x"] = np.nan
+    assert "wrong has no lineage" in notes(home, actors.groups(GROUPS[name], by="k", name="wrong"), frame)[0]
+
+
+@pytest.mark.parametrize("count", [5_000, 120_000])
+def test_ids_that_become_floats_are_refused_and_not_given_to_others(home, count):
+    base = 1_700_000_000_000_000_000
+    frame = pd.DataFrame({"id": np.concatenate([np.repeat([base, base + 1], 50), np.repeat(np.arange(count // 4), 4)]), "x": 1.0})
+    means = actors.groups(lambda f: f.groupby("id", as_index=False).x.mean().astype({"id": float}), by="id", name="means")
+    assert "int64 are one; keep their type" in notes(home, means, frame)[0]
+    small = frame[frame.id < base]
+    assert "no lineage" not in notes(home, means, small)[0]
+    labelled = pd.DataFrame({"x": range(count)}, index=base + np.arange(count))
+    assert "are one" in notes(home, actors.rows(lambda f: f.set_axis(f.index.astype(float))), labelled)[0]
