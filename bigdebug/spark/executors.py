@@ -79,11 +79,13 @@ def check_agents(sc: SparkContext) -> None:
 
 
 class Reach:
-    """Whether tasks reach a store at a URI. It is asked before a stage is compiled, and looked at once; where the driver does not reach it either, again after a while."""
+    """Whether tasks reach a store at a URI. It is asked before a stage is compiled, and looked at once. Where the driver does not reach it either, it is looked at again after a
+    while; where some task does not, each time after twice as long, for it takes a job.
+    """
 
     def __init__(self) -> None:
         self._why = ""
-        self._next = 0.0
+        self._next, self._pause = 0.0, AGAIN
 
     def refused(self, sc: SparkContext, store: LineageStore) -> str:
         """Why some task does not, in a sentence; empty if all do, or the store is a directory. A Spark job of 0.2 s, or of seconds where nobody answers."""
@@ -94,7 +96,8 @@ class Reach:
                 place.write(left, data)
                 said = [why for why in _everywhere(sc, "looking whether tasks reach the lineage store", Reaching(place, left, data)) if why]
                 place.remove("probe")
-                self._why, self._next = _unreached("Tasks do", place, said[0]) if said else "", math.inf
+                self._why, self._next = _unreached("Tasks do", place, said[0]) if said else "", time.monotonic() + self._pause if said else math.inf
+                self._pause *= 2
             except StoreError as problem:
                 self._why, self._next = _unreached("The driver does", place, problem.what), time.monotonic() + AGAIN
         return self._why

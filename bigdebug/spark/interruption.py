@@ -78,11 +78,15 @@ def _reconnect(sc: SparkContext) -> None:
 
 
 def _cancel(sc: SparkContext, tag: str, quiet: threading.Event) -> None:
+    from bigdebug.spark.jobs import alive  # which imports this module
+
     end = time.monotonic() + _LATER
-    with suppress(Py4JError, OSError, AttributeError):  # Spark has ended
-        while time.monotonic() < end:
+    while time.monotonic() < end and alive(sc):
+        # An interruption closes connections, also this thread's: it gets another one. Spark may end meanwhile.
+        with suppress(Py4JError, OSError, AttributeError):
             sc.cancelJobsWithTag(tag)
-            time.sleep(_EVERY)
+        time.sleep(_EVERY)
+        with suppress(Py4JError, OSError, AttributeError):
             tracker: Any = sc._jsc.sc().statusTracker()
             if not set(tracker.getJobIdsForTag(tag)).intersection(tracker.getActiveJobIds()):
                 quiet.set()

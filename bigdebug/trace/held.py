@@ -119,12 +119,27 @@ def gathered(parts: Iterable[tuple[K, Positions]]) -> Held[K]:
     """All of these, those under one name together; cheapest where they come one behind the other. Empty ones are left out."""
     found: Held[K] = Held()
     for key, several in groupby(parts, itemgetter(0)):
-        pieces = [positions for _, positions in several if len(positions)]
-        if pieces and key in found:
-            pieces.append(found[key])
-        if pieces:
-            found.put(key, distinct(np.concatenate(pieces)) if len(pieces) > 1 else pieces[0])
+        together = _together(positions for _, positions in several)
+        if together is not None:
+            found.put(key, distinct(np.concatenate([found[key], together])) if key in found else together)
     return found
+
+
+def _together(pieces: Iterable[Positions]) -> Positions | None:
+    """All of these, each once; None if there are none. Little more is held meanwhile than twice the answer."""
+    waiting: list[Positions] = []
+    size, most = 0, MOST_BYTES
+    for piece in pieces:
+        if not len(piece) or (waiting and np.array_equal(piece, waiting[-1])):  # as where each left record meets the same right ones
+            continue
+        waiting.append(piece)
+        size += piece.nbytes
+        if size > most:
+            waiting = [distinct(np.concatenate(waiting))]
+            size, most = 0, max(MOST_BYTES, waiting[0].nbytes)
+    if len(waiting) > 1:
+        return distinct(np.concatenate(waiting))
+    return waiting[0] if waiting else None
 
 
 def _size(part: range | Positions | _Written) -> int:

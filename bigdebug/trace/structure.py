@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -61,10 +61,9 @@ def pairs(lineage: Lineage, operator: Operator, hop: Hop, places: Places) -> Ite
         for partition, part, inside, there in moved(lineage, operator, hop, places):
             yield partition, part, np.searchsorted(places[partition], inside), there
         return
-    width = _widths(lineage, operator)
+    part_of = _part_of(lineage, operator, hop)
     for partition, at in places.items():
-        part = partition % width if hop.branch else partition // width
-        yield partition, part, np.arange(len(at), dtype=np.int64), _product(lineage, hop, partition).sides(at)[hop.branch]
+        yield partition, part_of(partition), np.arange(len(at), dtype=np.int64), _product(lineage, hop, partition).sides(at)[hop.branch]
 
 
 def ahead(lineage: Lineage, operator: Operator, hop: Hop, places: Places) -> Places:
@@ -76,8 +75,10 @@ def ahead(lineage: Lineage, operator: Operator, hop: Hop, places: Places) -> Pla
     )
 
 
-def _widths(lineage: Lineage, operator: Operator) -> int:
-    return lineage.graph[operator.parents[1]].partitions
+def _part_of(lineage: Lineage, operator: Operator, hop: Hop) -> Callable[[int], int]:
+    """Which partition of the parent a cartesian one was made of."""
+    width = lineage.graph[operator.parents[1]].partitions
+    return (lambda partition: partition % width) if hop.branch else (lambda partition: partition // width)
 
 
 def _product(lineage: Lineage, hop: Hop, partition: int) -> Product:
@@ -89,16 +90,15 @@ def _product(lineage: Lineage, hop: Hop, partition: int) -> Product:
 
 
 def _product_back(lineage: Lineage, operator: Operator, hop: Hop, places: Places) -> Iterator[tuple[int, Positions]]:
-    width = _widths(lineage, operator)
-    for partition, at in places.items():
-        part = partition % width if hop.branch else partition // width
-        yield part, _product(lineage, hop, partition).back(at, bool(hop.branch))
+    part_of = _part_of(lineage, operator, hop)
+    for partition in sorted(places, key=part_of):  # what is of one part is put together at once
+        yield part_of(partition), _product(lineage, hop, partition).back(places[partition], bool(hop.branch))
 
 
 def _product_ahead(lineage: Lineage, operator: Operator, hop: Hop, places: Places) -> Iterator[tuple[int, Positions]]:
     assert hop.stage is not None
-    width = _widths(lineage, operator)
+    part_of = _part_of(lineage, operator, hop)
     for partition in lineage.read(hop.stage):
-        part = partition % width if hop.branch else partition // width
+        part = part_of(partition)
         if part in places:
             yield partition, _product(lineage, hop, partition).ahead(places[part], bool(hop.branch))

@@ -68,3 +68,21 @@ def test_a_full_disk_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tempfile.tempdir", "/nowhere")
     with pytest.raises(StoreError, match="TMPDIR"):
         Held[int]().put(0, np.arange(0, 100, 2))
+
+
+def test_what_comes_again_under_one_name_is_not_kept_twice() -> None:
+    """Back through a product, each part of the left side leads to the same records of the right one."""
+    same = np.flatnonzero(np.random.default_rng(1).random(200_000) < 0.5)
+    tracemalloc.start()
+    found = gathered((key, same.copy()) for key in range(4) for _ in range(100))
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert all(np.array_equal(found[key], same) for key in range(4))
+    assert most < 10 * same.nbytes
+
+
+@given(st.lists(positions | runs, max_size=12), st.sampled_from([0, 100]))
+def test_pieces_under_one_name_are_one_set(pieces: list[np.ndarray], most: int) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "MOST_BYTES", most)
+        assert lists(gathered((7, piece) for piece in pieces)) == ({7: sorted({x for piece in pieces for x in piece.tolist()})} if any(map(len, pieces)) else {})

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import threading
+import time
+from types import SimpleNamespace
+from typing import Any
+
 import pytest
 from py4j.protocol import Py4JNetworkError
 
+from bigdebug.spark import interruption as module
 from bigdebug.spark.crashes import crashed
-from bigdebug.spark.interruption import handled, interruption
+from bigdebug.spark.interruption import cancel, handled, interruption
 
 
 def stop() -> None:
@@ -65,3 +71,50 @@ def test_a_second_interruption_while_one_is_handled_is_one() -> None:
         before = handled()
         problem = raised(way_out)
     assert interruption(problem, before) not in (None, before)
+
+
+class Context:
+    """A SparkContext with one job, whose first calls meet connections that were closed, as an interruption leaves them."""
+
+    def __init__(self, closed: int) -> None:
+        self.closed, self.runs, self.asked = closed, True, 0
+        self._gateway = SimpleNamespace(proc=None)
+        tracker = SimpleNamespace(getJobIdsForTag=lambda _: self._call([1]), getActiveJobIds=lambda: self._call([1] if self.runs else []))
+        self._jsc: Any = SimpleNamespace(sc=lambda: SimpleNamespace(statusTracker=lambda: tracker))
+
+    def _call(self, answer: Any) -> Any:
+        if self.closed:
+            self.closed -= 1
+            raise Py4JNetworkError("Answer from Java side is empty")
+        return answer
+
+    def cancelJobsWithTag(self, tag: str) -> None:  # noqa: N802 (it is PySpark's)
+        self._call(None)
+        self.asked += 1
+        self.runs = False
+
+    def getLocalProperty(self, name: str) -> None:  # noqa: N802 (it is PySpark's)
+        return self._call(None)
+
+
+@pytest.mark.parametrize("closed", [0, 1, 2, 5])
+def test_jobs_are_cancelled_though_connections_were_closed(closed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_EVERY", 0.01)
+    monkeypatch.setattr(module, "_LATER", 0.5)
+    sc: Any = Context(closed)
+    cancel(sc, "tag")
+    assert not sc.runs
+    time.sleep(0.6)
+    assert sc.asked > 5  # also those that begin soon
+
+
+def test_of_a_spark_that_has_ended_nothing_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_EVERY", 0.01)
+    sc: Any = Context(0)
+    sc._jsc = None
+    began = time.monotonic()
+    cancel(sc, "tag")
+    assert time.monotonic() - began < 0.5
+    while any(thread.name == "bigdebug cancelling" for thread in threading.enumerate()):
+        time.sleep(0.01)
+    assert sc.asked == 0
