@@ -70,7 +70,7 @@ def merge(left: pd.DataFrame, right: pd.DataFrame, *, name: str = "merge", home:
         marked = [_marked(frame, mark) for frame, mark in zip(frames, _MARKS)]
         joined = marked[0].merge(marked[1], **options)
         of_left, of_right = (_numbers(joined.pop(mark).to_numpy()) for mark in _MARKS)
-        joined.columns = _columns(frames[0], frames[1], options)
+        joined.columns = _columns(left, right, options)
         _given(actor, joined, inputs, Pairs(of_left, of_right, len(left)), why)
     return joined
 
@@ -79,9 +79,11 @@ _MARKS = ("bigdebug: row of the left frame", "bigdebug: row of the right frame")
 
 
 def _columns(left: Any, right: Any, options: dict[str, Any]) -> Any:
-    """The columns that pandas gives, which are of another kind where a mark was among them."""
+    """The columns that pandas gives, which are of another kind where a mark was among them. Raises what it does of a series without a name."""
+    import pandas as pd
+
     keys = {name: _none_of(options[name]) for name in ("on", "left_on", "right_on") if options.get(name) is not None}
-    return left.iloc[:0].merge(right.iloc[:0], **{**options, **keys}).columns
+    return pd.merge(left.iloc[:0], right.iloc[:0], **{**options, **keys}).columns
 
 
 def _none_of(keys: Any) -> Any:

@@ -416,6 +416,7 @@ COLUMNS = {
     "categories": (pd.DataFrame([[1, 2]], columns=pd.CategoricalIndex(["a", "b"])), pd.DataFrame([[1, 3]], columns=pd.CategoricalIndex(["a", "c"])), {"on": "a"}),
     "a named index": (NAMED, NAMED, {"on": "x"}),
     "keys that are values": (pd.DataFrame({0: [1, 2]}), pd.DataFrame({1: [1, 2]}), {"left_on": np.array([7, 8]), "right_on": [pd.Series([8, 9])]}),
+    "keys with labels that are floats": (pd.DataFrame({0: [1, 2]}), pd.DataFrame({1: [1, 2]}), {"left_on": pd.Series([7, 8], index=[0.5, 1.5]), "right_on": [pd.Series([8, 9], index=[-0.5, 2.5])]}),
     "tuples": (pd.DataFrame({0: [1, 2], 1: [1, 1]}), pd.DataFrame({0: [1, 2], 1: [1, 1]}), {"on": (0, 1), "indicator": True, "how": "outer", "validate": "1:1"}),
     "each with each": (pd.DataFrame({0: [1, 2]}), pd.DataFrame({1: [1, 2]}), {"how": "cross"}),
 }
@@ -452,6 +453,11 @@ def test_a_merge_with_itself_and_with_a_series(home):
     assert back(last(home), 7) == [7, 57]
     sums = ORDERS.groupby("city").big.sum().rename("total")
     assert_frame_equal(actors.merge(ORDERS, sums, left_on="city", right_index=True), ORDERS.merge(sums, left_on="city", right_index=True))
+    first = sums.rename("big").rename_axis(None).reset_index(drop=True)
+    assert_frame_equal(actors.merge(first, ORDERS, on="big", how="outer"), pd.merge(first, ORDERS, on="big", how="outer"))
+    for one, other in ((sums.rename(None), ORDERS), (ORDERS, sums.rename(None))):
+        with pytest.raises(ValueError, match="without a name"):
+            actors.merge(one, other, left_index=True, right_index=True)
     with pytest.raises(UntraceableError, match="several levels"):
         actors.merge(ORDERS, pd.concat({"a": ORDERS}, axis=1), on="big")
 
