@@ -101,16 +101,14 @@ class Apart:
             return self._made[id(value)]
         if isinstance(value, type):
             return self._shared.cls(value)
-        if fixed(value):
+        make = _MAKERS.get(kind)
+        if make is None and fixed(value):
             self._shared.cls(kind)
             return value
         self._charge(0)
-        return self._copied(kind, value)
+        return self._copied(value) if make is None else make(self, value)
 
-    def _copied(self, kind: type[Any], value: Any) -> Any:
-        make = _MAKERS.get(kind)
-        if make is not None:
-            return make(self, value)
+    def _copied(self, value: Any) -> Any:
         if isinstance(value, functools._lru_cache_wrapper):  # its cache is left behind
             return self._keep(value, functools.lru_cache(**value.cache_parameters())(self._of(value.__wrapped__)))
         if isinstance(value, np.memmap):
@@ -179,9 +177,7 @@ class Apart:
             raise Untried(f"a {kind.__name__} cannot be copied for certain")
         reduce = copyreg.dispatch_table.get(kind)
         try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # Python 3.12 warns that 3.14 asks no count any more
-                told = reduce(value) if reduce is not None else value.__reduce_ex__(4)
+            told = _of_count(value) if kind is itertools.count else value.__reduce_ex__(4) if reduce is None else reduce(value)
         except Exception as error:  # of a type's own code
             raise _uncopied(value, error) from error
         if isinstance(told, str):
@@ -217,7 +213,8 @@ class Apart:
             made.__setstate__(state)
         else:
             attributes, slots = state if isinstance(state, tuple) and len(state) == 2 else (state, None)
-            vars(made).update(attributes or {})
+            if attributes:
+                vars(made).update(attributes)
             for name, each in (slots or {}).items():
                 object.__setattr__(made, name, each)
 
@@ -270,6 +267,8 @@ class Apart:
             if isinstance(value, types.ModuleType):
                 if name in names.whole and not library(value.__name__):
                     raise Untried(f"{function.__name__} hands the module {name!r} on")
+                if name in names.marked or (name in names.whole and "setattr" in names.globals):
+                    raise Untried(f"{function.__name__} gives the module {name!r} another attribute")
                 self._space(scope)[0].__dict__[name] = self._module(value, names.attributes)
             else:
                 self._take(scope, name)
@@ -348,6 +347,12 @@ class Apart:
         if library(module.__name__):
             return module
         raise Untried(f"the module {module.__name__!r} cannot be copied")
+
+
+def _of_count(count: Any) -> Any:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # Python 3.12 warns that 3.14 has no pickles of counts any more
+        return count.__reduce_ex__(4)
 
 
 def _uncopied(value: Any, error: Exception) -> Untried:

@@ -10,8 +10,14 @@ from importlib.util import find_spec
 from types import CodeType
 from typing import Any
 
-REACHING = frozenset(("globals", "locals", "vars", "eval", "exec", "__import__", "input", "breakpoint"))
-"""Functions of Python that reach what no code names, or that wait for somebody."""
+REACHING = frozenset(("globals", "locals", "vars", "eval", "exec", "__import__", "input", "breakpoint", "display", "get_ipython"))
+"""Functions of Python that reach what no code names, that wait for somebody, or that show something in a notebook."""
+
+REACHING_ATTRIBUTES = frozenset(("import_module", "_getframe", "currentframe", "f_back", "f_globals", "__globals__", "__closure__", "get_objects", "get_referrers"))
+"""Attributes that do so."""
+
+LOOKING = frozenset(("exists", "isfile", "is_file", "lexists"))
+"""Functions that see whether a file is there already: what was written into it for a few rows would be taken for all."""
 
 _LIBRARIES = frozenset(("site-packages", "dist-packages"))
 _ATTRIBUTES = frozenset(("LOAD_ATTR", "LOAD_METHOD", "STORE_ATTR", "DELETE_ATTR"))
@@ -43,13 +49,15 @@ class Named:
     imports: frozenset[str]
     whole: frozenset[str]
     """Globals of which it takes more than attributes."""
+    marked: frozenset[str]
+    """Globals to which it gives an attribute."""
     stores: frozenset[str]
     """Globals, and variables of the functions around it, to which it gives another value."""
 
 
 def named(code: CodeType) -> Named:
     """What a code names. Takes 50 microseconds for ten lines."""
-    found: dict[str, set[str]] = {each: set() for each in ("globals", "attributes", "imports", "whole", "stores")}
+    found: dict[str, set[str]] = {each: set() for each in ("globals", "attributes", "imports", "whole", "marked", "stores")}
     for inner in _codes(code):
         steps = [each for each in dis.get_instructions(inner) if each.opname not in ("CACHE", "EXTENDED_ARG", "PRECALL", "NOP")]
         for step, after in zip(steps, [*steps[1:], None]):
@@ -58,6 +66,8 @@ def named(code: CodeType) -> Named:
                 found["globals"].add(name)
                 if after is None or after.opname not in _ATTRIBUTES:
                     found["whole"].add(name)
+                elif after.opname in ("STORE_ATTR", "DELETE_ATTR"):
+                    found["marked"].add(name)
             elif kind in ("STORE_GLOBAL", "DELETE_GLOBAL"):
                 found["globals"].add(name)
                 found["stores"].add(name)

@@ -20,6 +20,7 @@ from bigdebug.actors.aside import aside
 from bigdebug.actors.cells import fixed
 from bigdebug.actors.codes import Untried
 from bigdebug.actors.columns import Column
+from bigdebug.actors.shared import fixed as fixed_value
 from bigdebug.shown import shown
 from bigdebug.trace.positions import Positions, distinct
 
@@ -246,6 +247,10 @@ def _own(rows: Any) -> Any:
     if rows.ndim == 1:
         return _own(rows.to_frame()).iloc[:, 0].rename(rows.name)
     mine = rows.copy(deep=False)  # they are no part of another frame to pandas then
+    mine.columns = rows.columns.view()  # what it is called may be changed
+    attributes = [each for each in type(rows)._metadata if not fixed_value(getattr(rows, each, None))]
+    if attributes:  # of a class of frames, which all its frames share
+        raise Untried(f"its frame has an attribute {attributes[0]!r}, which may change")
     for i, kind in enumerate(mine.dtypes):
         if kind == np.dtype(object) and not fixed(rows.iloc[:, i].to_numpy()):
             cells = Apart().of(rows.iloc[:, i].tolist())

@@ -19,7 +19,7 @@ from uuid import UUID
 
 import numpy as np
 
-from bigdebug.actors.codes import REACHING, Named, Untried, library, named
+from bigdebug.actors.codes import LOOKING, REACHING, REACHING_ATTRIBUTES, Named, Untried, library, named
 
 ATOMS = frozenset((type(None), bool, int, float, complex, str, bytes))
 """Types of which there are many, and that nobody can change."""
@@ -29,7 +29,7 @@ _FIXED = (
     type(...), type(NotImplemented), type(str.upper), type(str.__len__), type(dict.__dict__["fromkeys"]), property,
 )
 _FIXED_TYPES = ATOMS | {"zoneinfo.ZoneInfo", "typing.TypeVar"}
-_FIXED_MODULES = ("pandas._libs.tslibs", "pandas._libs.missing", "pandas._libs.interval", "typing")
+_FIXED_MODULES = ("dataclasses", "pandas._libs.tslibs", "pandas._libs.missing", "pandas._libs.interval", "typing")
 _ARROW = ("Array", "ChunkedArray", "Table", "RecordBatch", "Schema", "Field", "DataType", "Scalar")
 
 
@@ -87,7 +87,7 @@ class Shared:
         elif isinstance(value, cached_property):
             functions = (value.func,)
         elif isinstance(value, FunctionType):
-            functions = (value,)
+            functions = () if name == "__repr__" and library(value.__globals__.get("__name__")) else (value,)  # a dataclass's notes where it is
         elif _special(name) or (issubclass(kind, (enum.Enum, tuple)) and name.startswith("_")) or name == "_abc_impl":
             return
         else:
@@ -131,9 +131,12 @@ class Shared:
 def checked(function: FunctionType) -> Named:
     """What the code of a function names. Raises Untried where it reaches what no code names."""
     found = named(function.__code__)
-    hidden = {name for name in found.globals & REACHING if name not in function.__globals__} | found.attributes & {"import_module", "_getframe"}
+    hidden = {name for name in found.globals & REACHING if name not in function.__globals__} | found.attributes & REACHING_ATTRIBUTES
     if hidden:
         raise Untried(f"{function.__name__} calls {min(hidden)}()")
+    looking = found.attributes & LOOKING
+    if looking:
+        raise Untried(f"{function.__name__} looks by {min(looking)}() whether a file is there")
     own = {name for name in found.imports if not library(name)}
     if own:
         raise Untried(f"{function.__name__} imports {min(own)!r} when it is called")

@@ -1,14 +1,18 @@
 """Trials leave the user's result alone: whatever a function remembers, a step gives what the plain call gives; what cannot be copied for certain is not tried, and that is said."""
 
 import collections
+import dataclasses
 import functools
 import importlib.util
 import itertools
+import os
 import random
 import sys
+import tempfile
 import threading
 import time
 import types
+from pathlib import Path
 from random import Random
 from random import random as drawn
 
@@ -17,10 +21,12 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy import random as npr
+from numpy.random import rand
 from pandas.testing import assert_frame_equal
 
 from bigdebug import actors
-from bigdebug.actors.apart import Apart, Copies
+from bigdebug.actors.apart import Apart, Copies, Room
 from bigdebug.actors.aside import being_tried
 from bigdebug.actors.codes import Untried
 from bigdebug.errors import IncompleteLineageError
@@ -284,10 +290,69 @@ def users_module():
     return scope["function"]
 
 
+class Slotted:
+    __slots__ = ("calls",)
+
+    def __init__(self):
+        self.calls = []
+
+
+def slotted():
+    held = Slotted()
+    return lambda f: (held.calls.append(1), f.assign(n=len(held.calls)))[1]
+
+
+@dataclasses.dataclass
+class Notes:
+    calls: list = dataclasses.field(default_factory=list)
+    limit: float = 3.0
+
+
+def dataclass_held():
+    notes = Notes()
+    return lambda f: (notes.calls.append(1), f[f.x > notes.limit].assign(n=len(notes.calls)))[1]
+
+
+def subclass_held():
+    class Memory(dict):
+        total = 0
+
+        def __missing__(self, name):
+            self[name] = len(self)
+            return self[name]
+
+    memory = Memory()
+    return lambda f: f.assign(c=[memory[each] for each in f.city])
+
+
+def drawn_by_name():
+    np.random.seed(3)
+    return lambda f: f.assign(n=rand(len(f)) + npr.normal(size=len(f)))
+
+
+def seeds():
+    return lambda f: (np.random.seed(1), random.seed(1), f.assign(n=np.random.rand(len(f)) + random.random()))[2]
+
+
+def attributes_of_the_frame():
+    return lambda f: (f.attrs.setdefault("seen", []).append(len(f)), setattr(f.columns, "name", (f.columns.name or 0) + 1), f.assign(n=len(f.attrs["seen"])))[2]
+
+
+def step_that_calls_itself():
+    depths = []
+
+    @actors.rows
+    def down(f, n=2):
+        depths.append(n)
+        return down(f, n - 1) if n else f.assign(n=len(depths))
+
+    return down.__wrapped__
+
+
 REMEMBERING = [
     codes, own_generator, own_random, random_state, bound_draw, counter, nonlocal_counter, cached_max, seen_before, default_value, attribute, lambda: Scaler().once, Scaler, partial_list,
     decorated, recursive, lru_cached, frame_in_closure, array_and_its_view, bound_append, two_share, global_random, global_numpy, sampled, globals_of_a_helper, global_number,
-    class_attribute, users_module,
+    class_attribute, users_module, slotted, dataclass_held, subclass_held, drawn_by_name, seeds, attributes_of_the_frame, step_that_calls_itself,
 ]
 
 
@@ -454,10 +519,44 @@ def dynamic(f):
     return f.assign(n=COUNTS["calls"])
 
 
-def hidden_import(f):
-    import test_of_nobody_at_all  # noqa: F401
+def marks_a_library(f):
+    np.calls_of_a_test = getattr(np, "calls_of_a_test", 0) + 1
+    return f.assign(n=np.calls_of_a_test)
 
-    return f
+
+def imports_its_module(f):
+    import helpers_of_another_user
+
+    helpers_of_another_user.SEEN.append(1)
+    return f.assign(n=len(helpers_of_another_user.SEEN))
+
+
+def _count_in(module):
+    module.SEEN.append(1)
+    return len(module.SEEN)
+
+
+def hands_its_module_on(f):
+    return f.assign(n=_count_in(HELPERS))
+
+
+def reaches_its_globals(f):
+    _helper.__globals__["COUNTS"]["calls"] += 1
+    return f.assign(n=COUNTS["calls"])
+
+
+def environment(f):
+    return f.assign(n=os.environ.setdefault("BIGDEBUG_OF_A_TEST", str(len(f))))
+
+
+def cached_in_a_file(f):
+    if not CACHE.exists():
+        CACHE.write_text(str(f.x.mean()))
+    return f.assign(n=float(CACHE.read_text()))
+
+
+HELPERS = types.ModuleType("helpers_of_another_user")
+CACHE = Path(tempfile.mkdtemp()) / "mean"
 
 
 HELD = {
@@ -480,11 +579,18 @@ def test_what_is_not_known_to_be_copied_is_not_tried(home, name):
         held.close()
 
 
-@pytest.mark.parametrize("step", [Cached().number, OfGlobals().number, dynamic])
+@pytest.mark.parametrize("step", [
+    Cached().number, OfGlobals().number, dynamic, marks_a_library, imports_its_module, hands_its_module_on, reaches_its_globals, environment, cached_in_a_file,
+])
 def test_what_a_class_or_hidden_code_remembers_is_not_tried(home, step):
     def run(function):
         COUNTS["calls"] = 0
         Cached.seen.clear()
+        HELPERS.SEEN = []
+        sys.modules["helpers_of_another_user"] = HELPERS
+        os.environ.pop("BIGDEBUG_OF_A_TEST", None)
+        np.calls_of_a_test = 0
+        CACHE.unlink(missing_ok=True)
         return function(FRAME)
 
     assert_frame_equal(run(actors.rows(step)), run(step))
@@ -502,12 +608,16 @@ def test_what_is_believed_is_in_the_notes_of_a_flow(home):
 
 
 def test_too_much_is_not_copied_and_it_takes_no_time(home):
-    for much in (np.zeros(1 << 30, np.uint8), [[n] for n in range(300_000)], dict.fromkeys(range(3_000_000)), pd.DataFrame({"a": np.zeros(40_000_000)})):
-        began = time.perf_counter()
+    model = np.zeros(1 << 30, np.uint8)
+    began = time.perf_counter()
+    for much in (model, types.SimpleNamespace(layers=[{"weights": model}])):
         with pytest.raises(Untried, match="too much"):
             Apart().of(holding(much))
-        assert time.perf_counter() - began < 2
-    actors.rows(holding(much))(FRAME)
+    assert time.perf_counter() - began < 0.5
+    for much in ([[n] for n in range(200)], dict.fromkeys(range(5_000)), pd.DataFrame({"a": np.zeros(5_000)}), pd.Index(np.zeros(5_000)), set(range(5_000))):
+        with pytest.raises(Untried, match="too much"):
+            Apart(Room(30_000, 100)).of(holding(much))
+    actors.rows(holding(model))(FRAME)
     assert ended() == "believed"
 
 
