@@ -1,6 +1,7 @@
 """The law of cells: a frame that was changed in any way is seen to be another one; one that was only read, or laid out anew by pandas, is the same."""
 
 import copy
+import datetime
 import struct
 import warnings
 
@@ -87,7 +88,7 @@ CHANGES = {
     "a flag": lambda f, i, j: f.iloc.__setitem__((i, f.columns.get_loc("flag")), bool(i % 2)),
     "another null": lambda f, i, j: f["null"].to_numpy().__setitem__(0, OTHER_NAN),
     "minus zero": lambda f, i, j: f["float"].to_numpy().__setitem__(0, -0.0),
-    "a type": lambda f, i, j: f.__setitem__("zero", f["zero"].astype("float64")),
+    "a type": lambda f, i, j: f.__setitem__("zero", f["zero"].astype("int64").astype("float64")),
     "a type of times": lambda f, i, j: f.__setitem__("zero", f["zero"].astype("datetime64[ns]")),
     "two numbers": lambda f, i, j: _swap_cells(f, "int", i, j),
     "two texts": lambda f, i, j: _swap_cells(f, "text", i, j),
@@ -270,3 +271,41 @@ def test_an_empty_frame_is_the_same_as_itself():
     cells = Cells.of(frame)
     frame.index.values[:] = [2, 1]
     assert not cells.same(frame)
+
+
+class Text(str):
+    """A text that may have attributes."""
+
+
+class Number(int):
+    """A number that may."""
+
+
+class Moment(datetime.datetime):
+    """A time that may."""
+
+
+@pytest.mark.parametrize("kind", ["text", "number", "moment"])
+@pytest.mark.parametrize("count", [3, 70_000])
+def test_attributes_of_classes_of_the_users_are_seen(kind, count):
+    cells = {"text": [Text("a"), "b"], "number": [Number(1), 2], "moment": [Moment(2024, 1, 1), datetime.datetime(2024, 1, 1)]}[kind]
+    column = np.array([cells[1]] * count, dtype=object)
+    column[count // 2] = cells[0]
+    frame = pd.DataFrame({"a": pd.Series(column, dtype=object)})
+    seen = Cells.of(frame)
+    if count > 1 << 16 and count // 2 % 17 != 0:
+        with pytest.raises(UnseenError):
+            seen.same(frame)
+        return
+    assert seen.same(frame)
+    cells[0].unit = "m"
+    assert not seen.same(frame)
+
+
+def test_two_time_zones_of_one_name_are_two():
+    zones = [datetime.timezone(datetime.timedelta(hours=each), "X") for each in (1, 2)]
+    frame = pd.DataFrame({"t": pd.date_range("2024-01-01", periods=3, tz=zones[0])})
+    seen = Cells.of(frame)
+    assert seen.same(frame.copy())
+    frame["t"] = frame["t"].dt.tz_convert(zones[1])
+    assert not seen.same(frame)
