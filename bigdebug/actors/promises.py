@@ -110,12 +110,17 @@ def probed(frame: pd.DataFrame, owners: Owners, call: Callable[[Any], Any]) -> l
 
 def believed(probes: list[Probe], owners: Owners, rows: int, came: bool) -> tuple[str, ...]:
     """What of a promise that was kept was not seen, of so many input rows: a note of the step."""
-    if owners.one or sum(len(probe.rows) for probe in probes if len(probe.owners) == 1) == rows:
+    alone, tried = (_covered([probe for probe in probes if len(probe.owners) <= most]) for most in (1, rows))
+    if owners.one or alone == rows:
         return ()
     if not came:
         return (NOTHING_CAME,)
-    tried = len(distinct(np.concatenate([probe.rows for probe in probes]))) if probes else 0
     return (f"What was promised is believed: tried on {tried:,} of {rows:,} rows",)
+
+
+def _covered(probes: list[Probe]) -> int:
+    """How many rows were tried."""
+    return len(distinct(np.concatenate([probe.rows for probe in probes]))) if probes else 0
 
 
 def _tried(frame: pd.DataFrame, owners: Owners, chosen: Positions, call: Callable[[Any], Any]) -> Probe:
