@@ -204,6 +204,20 @@ def test_a_server_that_does_not_answer_a_question_is_asked_again(dbg: Any, serve
     assert server.keys() == []
 
 
+def test_a_block_that_is_lost_between_two_questions_is_derived(dbg: Any, path: str) -> None:
+    counts = words(dbg, path)
+    with dbg.capture() as run:
+        counts.collect()
+    assert behind(counts, "7") == SEVENS
+    store, (run_id,) = run.store, [known.id for known in run.runs]
+    store.forget(run_id)
+    assert all(store.partitions([run_id], stage.id) for stage in run.graph.stages)
+    opened = remote._opened(store.place)
+    for name in store.names(run_id):
+        opened.fs.delete_file(opened.path(name))
+    assert behind(counts, "7") == SEVENS
+
+
 def test_an_altered_block_is_named(dbg: Any, server: s3.S3, path: str) -> None:
     counts = words(dbg, path)
     with dbg.capture() as run:
