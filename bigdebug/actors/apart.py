@@ -21,7 +21,7 @@ import numpy as np
 
 from bigdebug.actors.codes import Untried, library
 from bigdebug.actors.frames_apart import array_apart, pandas_apart
-from bigdebug.actors.shared import ATOMS, Shared, checked, filled, fixed
+from bigdebug.actors.shared import ATOMS, Shared, check_marks, checked, filled, fixed
 from bigdebug.shown import shown
 
 MOST_BYTES = 256 << 20
@@ -181,7 +181,7 @@ class Apart:
         except Exception as error:  # of a type's own code
             raise _uncopied(value, error) from error
         if isinstance(told, str):
-            if kind.__module__.partition(".")[0] == "numpy":  # a function
+            if kind.__module__.partition(".")[0] == "numpy" and kind is not np.ufunc:  # a function
                 return value
             raise Untried(f"there is one {kind.__name__} alone")
         return self._rebuilt(value, *told)
@@ -264,11 +264,10 @@ class Apart:
         scope, names = function.__globals__, checked(function)
         for name in sorted(names.globals & scope.keys()):
             value = scope[name]
+            check_marks(name, value, names)
             if isinstance(value, types.ModuleType):
                 if name in names.whole and not library(value.__name__):
                     raise Untried(f"{function.__name__} hands the module {name!r} on")
-                if name in names.marked or (name in names.whole and "setattr" in names.globals):
-                    raise Untried(f"{function.__name__} gives the module {name!r} another attribute")
                 self._space(scope)[0].__dict__[name] = self._module(value, names.attributes)
             else:
                 self._take(scope, name)

@@ -26,7 +26,7 @@ ATOMS = frozenset((type(None), bool, int, float, complex, str, bytes))
 
 _FIXED = (
     Decimal, Fraction, date, time, timedelta, timezone, UUID, PurePath, range, re.Pattern, CodeType, np.dtype, np.ufunc, enum.Enum, logging.Logger,
-    type(...), type(NotImplemented), type(str.upper), type(str.__len__), type(dict.__dict__["fromkeys"]), property,
+    type(...), type(NotImplemented), type(str.upper), type(str.__len__), type(dict.__dict__["fromkeys"]),
 )
 _FIXED_TYPES = ATOMS | {"zoneinfo.ZoneInfo", "typing.TypeVar"}
 _FIXED_MODULES = ("dataclasses", "pandas._libs.tslibs", "pandas._libs.missing", "pandas._libs.interval", "typing")
@@ -38,6 +38,8 @@ def fixed(value: Any) -> bool:
     kind = type(value)
     if kind in ATOMS or f"{kind.__module__}.{kind.__qualname__}" in _FIXED_TYPES:
         return True
+    if isinstance(value, np.ufunc) and "(vectorized)" in value.__name__:  # of a function of somebody's
+        return False
     if isinstance(value, _FIXED) or (isinstance(value, np.generic) and not isinstance(value, (np.void, np.object_))):
         return library(kind.__module__) or isinstance(value, enum.Enum)
     if kind.__module__.startswith(_FIXED_MODULES):
@@ -53,6 +55,7 @@ class Shared:
 
     def __init__(self) -> None:
         self._classes: dict[type[Any], dict[str, Any]] = {}
+        self._enums: list[tuple[Any, dict[str, Any]]] = []
         self._seen: dict[int, Any] = {}
 
     def cls(self, kind: type[Any]) -> type[Any]:
@@ -62,6 +65,8 @@ class Shared:
                 self._classes[each] = dict(vars(each))
                 for name, value in vars(each).items():
                     self._member(each, name, value)
+                if issubclass(each, enum.Enum):
+                    self._members(each)
         return kind
 
     @contextlib.contextmanager
@@ -78,6 +83,16 @@ class Shared:
                 for name, value in before.items():
                     if not _special(name) and now.get(name) is not value:
                         type.__setattr__(kind, name, value)
+            for member, before in self._enums:
+                if vars(member) != before:
+                    vars(member).clear()
+                    vars(member).update(before)
+
+    def _members(self, kind: type[enum.Enum]) -> None:
+        for member in kind:
+            self._enums.append((member, dict(vars(member))))
+            for name, value in vars(member).items():
+                self._fixed(value, f"{member}.{name}")
 
     def _member(self, kind: type[Any], name: str, value: Any) -> None:
         if isinstance(value, property):
@@ -141,6 +156,17 @@ def checked(function: FunctionType) -> Named:
     if own:
         raise Untried(f"{function.__name__} imports {min(own)!r} when it is called")
     return found
+
+
+def check_marks(name: str, value: Any, names: Named) -> None:
+    """Raises Untried if a code remembers something in a module or a class of a library, of which it names ``value``."""
+    if not (isinstance(value, ModuleType) and library(value.__name__)) and not (isinstance(value, type) and library(value.__module__)):
+        return
+    inner = [vars(value)[each] for each in names.attributes & vars(value).keys()]
+    held = {**vars(value), **{each: kept for kind in inner if isinstance(kind, type) for each, kept in vars(kind).items()}}
+    kept = {each for each in names.sets & held.keys() if not hasattr(type(held[each]), "__get__")}
+    if kept or name in names.marked or (name in names.whole and "setattr" in names.globals):
+        raise Untried(f"it gives {name!r} another attribute, which is not the user's own")
 
 
 def _defaults(function: FunctionType) -> Iterator[tuple[str, Any]]:

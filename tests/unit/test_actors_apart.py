@@ -1,7 +1,9 @@
 """Trials leave the user's result alone: whatever a function remembers, a step gives what the plain call gives; what cannot be copied for certain is not tried, and that is said."""
 
 import collections
+import concurrent.futures
 import dataclasses
+import enum
 import functools
 import importlib.util
 import itertools
@@ -290,6 +292,85 @@ def users_module():
     return scope["function"]
 
 
+class Kind(enum.Enum):
+    ONE = 1
+
+
+def enum_member():
+    vars(Kind.ONE).pop("calls", None)
+
+    def function(f):
+        Kind.ONE.calls = getattr(Kind.ONE, "calls", 0) + 1
+        return f.assign(n=Kind.ONE.calls)
+
+    return function
+
+
+def class_method():
+    class Numbers:
+        last = 0
+
+        @classmethod
+        def number(cls, f):
+            cls.last += len(f)
+            return f.assign(n=cls.last)
+
+    return Numbers.number
+
+
+def own_iterator():
+    class Numbers:
+        def __init__(self):
+            self.last = 0
+
+        def __next__(self):
+            self.last += 1
+            return self.last
+
+    numbers = Numbers()
+    return lambda f: f.assign(n=[next(numbers) for _ in range(len(f))])
+
+
+def default_of_a_counter():
+    numbers = collections.defaultdict(itertools.count().__next__)
+    return lambda f: f.assign(n=[numbers[each] for each in f.city])
+
+
+def arrays():
+    held = [pd.array([1, 2], dtype="Int64"), np.ma.array([0, 1]), np.zeros(1, [("a", int)])[0], np.array([[], {}], dtype=object)]
+
+    def function(f):
+        held[0][0] += len(f)
+        held[1][0] += 1
+        held[2]["a"] += 1
+        held[3][0].append(1)
+        return f.assign(n=held[0][0], m=held[1][0], o=held[2]["a"], p=len(held[3][0]))
+
+    return function
+
+
+def grouped():
+    memory = pd.DataFrame({"a": [0, 0], "b": [1.0, 2.0]})
+    by = memory.groupby("a")
+
+    def function(f):
+        memory.loc[0, "b"] += len(f)
+        return f.assign(n=by.b.sum()[0])
+
+    return function
+
+
+def in_threads():
+    seen = []
+
+    def function(f):
+        with concurrent.futures.ThreadPoolExecutor(2) as pool:
+            list(pool.map(seen.append, range(len(f))))
+        return f.assign(n=len(seen))
+
+    return function
+
+
 class Slotted:
     __slots__ = ("calls",)
 
@@ -353,6 +434,7 @@ REMEMBERING = [
     codes, own_generator, own_random, random_state, bound_draw, counter, nonlocal_counter, cached_max, seen_before, default_value, attribute, lambda: Scaler().once, Scaler, partial_list,
     decorated, recursive, lru_cached, frame_in_closure, array_and_its_view, bound_append, two_share, global_random, global_numpy, sampled, globals_of_a_helper, global_number,
     class_attribute, users_module, slotted, dataclass_held, subclass_held, drawn_by_name, seeds, attributes_of_the_frame, step_that_calls_itself,
+    enum_member, class_method, own_iterator, default_of_a_counter, arrays, grouped, in_threads,
 ]
 
 
@@ -555,6 +637,17 @@ def cached_in_a_file(f):
     return f.assign(n=float(CACHE.read_text()))
 
 
+def marks_a_class(f):
+    pd.DataFrame.calls_of_a_test += 1
+    return f.assign(n=pd.DataFrame.calls_of_a_test)
+
+
+def vectorized():
+    calls = []
+    count = np.frompyfunc(lambda _: (calls.append(1), len(calls))[1], 1, 1)
+    return lambda f: f.assign(n=count(f.x.to_numpy()))
+
+
 HELPERS = types.ModuleType("helpers_of_another_user")
 CACHE = Path(tempfile.mkdtemp()) / "mean"
 
@@ -580,7 +673,7 @@ def test_what_is_not_known_to_be_copied_is_not_tried(home, name):
 
 
 @pytest.mark.parametrize("step", [
-    Cached().number, OfGlobals().number, dynamic, marks_a_library, imports_its_module, hands_its_module_on, reaches_its_globals, environment, cached_in_a_file,
+    Cached().number, OfGlobals().number, dynamic, marks_a_library, imports_its_module, hands_its_module_on, reaches_its_globals, environment, cached_in_a_file, marks_a_class,
 ])
 def test_what_a_class_or_hidden_code_remembers_is_not_tried(home, step):
     def run(function):
@@ -589,11 +682,17 @@ def test_what_a_class_or_hidden_code_remembers_is_not_tried(home, step):
         HELPERS.SEEN = []
         sys.modules["helpers_of_another_user"] = HELPERS
         os.environ.pop("BIGDEBUG_OF_A_TEST", None)
-        np.calls_of_a_test = 0
+        np.calls_of_a_test = pd.DataFrame.calls_of_a_test = 0
         CACHE.unlink(missing_ok=True)
         return function(FRAME)
 
     assert_frame_equal(run(actors.rows(step)), run(step))
+    assert ended() == "believed"
+
+
+def test_a_function_within_a_ufunc_is_not_tried(home):
+    expected = vectorized()(FRAME)
+    assert_frame_equal(actors.rows(vectorized())(FRAME), expected)
     assert ended() == "believed"
 
 
