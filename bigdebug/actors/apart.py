@@ -9,7 +9,6 @@ from __future__ import annotations
 import copyreg
 import functools
 import itertools
-import random
 import types
 import warnings
 from collections import OrderedDict, defaultdict, deque
@@ -21,14 +20,10 @@ import numpy as np
 
 from bigdebug.actors.codes import Untried, library
 from bigdebug.actors.frames_apart import array_apart, pandas_apart
-from bigdebug.actors.shared import ATOMS, Shared, check_marks, checked, filled, fixed
+from bigdebug.actors.room import Room
+from bigdebug.actors.shared import ATOMS, Shared, filled, fixed
+from bigdebug.actors.spaces import Spaces
 from bigdebug.shown import shown
-
-MOST_BYTES = 256 << 20
-"""Bytes that are copied for a trial: it takes 0.1 s."""
-
-MOST_OBJECTS = 100_000
-"""Objects that are copied for a trial, one by one: it takes 0.3 s."""
 
 _ITERATORS: tuple[type[Any], ...] = (type(iter([])), type(iter(())), type(iter(range(0))), type(iter("")), itertools.count)
 """Iterators that tell where they are."""
@@ -36,36 +31,6 @@ _ITERATORS: tuple[type[Any], ...] = (type(iter([])), type(iter(())), type(iter(r
 _REDUCED = ("numpy", "pandas", "scipy", "sklearn", "bigdebug")
 """Packages besides Python's whose objects say all that is in them, piece by piece."""
 
-_STATEFUL = (dict, list, set, bytearray, deque)
-
-
-class Copies:
-    """Copies of a function, and of what goes with it, each as all of it was in the beginning, for one trial."""
-
-    def __init__(self) -> None:
-        self._room = Room()
-
-    @contextmanager
-    def of(self, *values: Any) -> Iterator[Any]:
-        """Within: copies that belong together. Raises Untried."""
-        apart = Apart(self._room)
-        made = apart.of(values)
-        with apart.unchanged():
-            yield made
-
-
-class Room:
-    """What a trial may still copy."""
-
-    def __init__(self, size: int = MOST_BYTES, objects: int = MOST_OBJECTS) -> None:
-        self._bytes, self._objects = size, objects
-
-    def charge(self, size: int) -> None:
-        """One object more, of so many bytes. Raises Untried if there is no room."""
-        self._objects -= 1
-        self._bytes -= size
-        if self._objects < 0 or self._bytes < 0:
-            raise Untried("there is too much to be copied")
 
 
 class Apart:
@@ -75,7 +40,7 @@ class Apart:
         self._charge = (room or Room()).charge
         self._made: dict[int, Any] = {}
         self._held: list[Any] = []
-        self._spaces: dict[int, tuple[types.ModuleType, set[str]]] = {}
+        self._spaces = Spaces(self._of)
         self._shared = Shared()
 
     def of(self, value: Any) -> Any:
@@ -225,7 +190,7 @@ class Apart:
         if theirs and not function.__closure__:
             return function
         cells = tuple(self._cell(cell) for cell in function.__closure__ or ())
-        scope = function.__globals__ if theirs else self._space(function.__globals__)[0].__dict__
+        scope = function.__globals__ if theirs else self._spaces.of(function.__globals__)[0].__dict__
         made = self._keep(function, types.FunctionType(function.__code__, scope, function.__name__, None, cells))
         made.__qualname__, made.__module__, made.__doc__ = function.__qualname__, function.__module__, function.__doc__
         for name, cell in zip(function.__code__.co_freevars, function.__closure__ or ()):
@@ -233,7 +198,7 @@ class Apart:
         made.__defaults__, made.__kwdefaults__ = self._of(function.__defaults__), self._of(function.__kwdefaults__)
         made.__dict__.update(self._of(function.__dict__))
         if not theirs:
-            self._names(function)
+            self._spaces.names(function, self._cell)
         return made
 
     def _cell(self, cell: types.CellType) -> types.CellType:
@@ -249,75 +214,6 @@ class Apart:
             made.cell_contents = self._of(cell.cell_contents)
         except Untried as why:
             raise why.at(name) from None
-
-    def _space(self, scope: dict[str, Any], name: str = "") -> tuple[types.ModuleType, set[str]]:
-        """The globals of a module, in which what is named is copied when it is met, and which of them are."""
-        found = self._spaces.get(id(scope))
-        if found is None:
-            module = types.ModuleType(name or str(scope.get("__name__")))
-            module.__dict__.update(scope)
-            found = self._spaces[id(scope)] = module, set()
-            self._held.append(scope)
-        return found
-
-    def _names(self, function: types.FunctionType) -> None:
-        scope, names = function.__globals__, checked(function)
-        for name in sorted(names.globals & scope.keys()):
-            value = scope[name]
-            check_marks(name, value, names)
-            if isinstance(value, types.ModuleType):
-                if name in names.whole and not library(value.__name__):
-                    raise Untried(f"{function.__name__} hands the module {name!r} on")
-                self._space(scope)[0].__dict__[name] = self._module(value, names.attributes)
-            else:
-                self._take(scope, name)
-        for cell in function.__closure__ or ():
-            if filled(cell) and isinstance(cell.cell_contents, types.ModuleType):
-                self._made[id(cell)].cell_contents = self._module(cell.cell_contents, names.attributes)
-
-    def _take(self, scope: dict[str, Any], name: str) -> None:
-        module, taken = self._space(scope)
-        if name not in taken:
-            taken.add(name)
-            try:
-                module.__dict__[name] = self._of(scope[name])
-            except Untried as why:
-                raise why.at(name) from None
-
-    def _module(self, module: types.ModuleType, attributes: frozenset[str]) -> types.ModuleType:
-        """A module of the user's with copies of what is named; one of a library as it is, but with random numbers of its own."""
-        if not library(module.__name__):
-            for name in sorted(attributes & vars(module).keys()):
-                inner = vars(module)[name]
-                if isinstance(inner, types.ModuleType):
-                    self._space(vars(module))[0].__dict__[name] = self._module(inner, attributes)
-                else:
-                    self._take(vars(module), name)
-            return self._space(vars(module))[0]
-        if module is random or module is np.random:
-            return self._drawing(module, attributes)
-        if module is np and ("random" in attributes or id(vars(np)) in self._spaces):
-            made = self._space(vars(module))[0]
-            made.__dict__["random"] = self._drawing(np.random, attributes)
-            return made
-        changing = sorted(name for name in attributes & vars(module).keys() if isinstance(vars(module)[name], _STATEFUL) or name == "environ")
-        if changing:
-            raise Untried(f"{module.__name__}.{changing[0]} may change")
-        return module
-
-    def _drawing(self, module: types.ModuleType, attributes: frozenset[str]) -> types.ModuleType:
-        """A module whose functions draw from a copy of its generator."""
-        if attributes & {"set_bit_generator", "get_bit_generator"}:
-            raise Untried("it changes the generator of random numbers")
-        made, taken = self._space(vars(module))
-        if not taken:
-            taken.add("random")
-            origin = np.random.rand.__self__ if module is np.random else random.random.__self__  # type: ignore[attr-defined]
-            copied = self._of(origin)
-            for name, value in vars(module).items():
-                if getattr(value, "__self__", None) is origin or name == "seed":
-                    made.__dict__[name] = getattr(copied, name)
-        return made
 
     def _method(self, method: types.MethodType) -> Any:
         function: Any = method.__func__
@@ -356,6 +252,21 @@ def _of_count(count: Any) -> Any:
 
 def _uncopied(value: Any, error: Exception) -> Untried:
     return Untried(f"a {type(value).__name__} cannot be copied ({type(error).__name__}: {shown(str(error))})")
+
+
+class Copies:
+    """Copies of a function, and of what goes with it, each as all of it was in the beginning, for one trial."""
+
+    def __init__(self) -> None:
+        self._room = Room()
+
+    @contextmanager
+    def of(self, *values: Any) -> Iterator[Any]:
+        """Within: copies that belong together. Raises Untried."""
+        apart = Apart(self._room)
+        made = apart.of(values)
+        with apart.unchanged():
+            yield made
 
 
 _MAKERS: dict[type[Any], Callable[[Apart, Any], Any]] = {

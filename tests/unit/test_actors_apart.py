@@ -28,9 +28,10 @@ from numpy.random import rand
 from pandas.testing import assert_frame_equal
 
 from bigdebug import actors
-from bigdebug.actors.apart import Apart, Copies, Room
+from bigdebug.actors.apart import Apart, Copies
 from bigdebug.actors.aside import being_tried
 from bigdebug.actors.codes import Untried
+from bigdebug.actors.room import Room
 from bigdebug.errors import IncompleteLineageError
 from bigdebug.trace.across.located import Located, Unit
 

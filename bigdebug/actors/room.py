@@ -1,0 +1,25 @@
+"""Room: how much a trial may copy, so that it takes no time that anybody sees."""
+
+from __future__ import annotations
+
+from bigdebug.actors.codes import Untried
+
+MOST_BYTES = 256 << 20
+"""Bytes that are copied for a trial: it takes 0.1 s."""
+
+MOST_OBJECTS = 100_000
+"""Objects that are copied for a trial, one by one: it takes 0.3 s."""
+
+
+class Room:
+    """What a trial may still copy."""
+
+    def __init__(self, size: int = MOST_BYTES, objects: int = MOST_OBJECTS) -> None:
+        self._bytes, self._objects = size, objects
+
+    def charge(self, size: int) -> None:
+        """One object more, of so many bytes. Raises Untried if there is no room."""
+        self._objects -= 1
+        self._bytes -= size
+        if self._objects < 0 or self._bytes < 0:
+            raise Untried("there is too much to be copied")
