@@ -21,12 +21,15 @@ import numpy as np
 from bigdebug.actors.codes import Untried, library
 from bigdebug.actors.frames_apart import array_apart, pandas_apart
 from bigdebug.actors.room import Room
-from bigdebug.actors.shared import ATOMS, Shared, filled, fixed
+from bigdebug.actors.shared import ATOMS, Shared, all_atoms, filled, fixed
 from bigdebug.actors.spaces import Spaces
 from bigdebug.shown import shown
 
 _ITERATORS: tuple[type[Any], ...] = (type(iter([])), type(iter(())), type(iter(range(0))), type(iter("")), itertools.count)
 """Iterators that tell where they are."""
+
+_LIVE = ("py4j", "pyspark")
+"""Packages whose objects stand for others elsewhere."""
 
 _REDUCED = ("numpy", "pandas", "scipy", "sklearn", "bigdebug")
 """Packages besides Python's whose objects say all that is in them, piece by piece."""
@@ -93,7 +96,7 @@ class Apart:
     def _list(self, value: Any) -> Any:
         made = self._keep(value, type(value)() if not isinstance(value, deque) else deque(maxlen=value.maxlen))
         self._charge(8 * len(value))
-        made.extend(value if ATOMS.issuperset(map(type, value)) else map(self._of, list(value)))
+        made.extend(value if all_atoms(value) else map(self._of, list(value)))
         return made
 
     def _dict(self, value: Any) -> Any:
@@ -101,7 +104,7 @@ class Apart:
         self._charge(100 * len(value))
         if isinstance(value, defaultdict):
             made.default_factory = self._of(value.default_factory)
-        if ATOMS.issuperset(map(type, value)) and ATOMS.issuperset(map(type, value.values())):
+        if all_atoms(value) and all_atoms(value.values()):
             made.update(value)
         else:
             for name, each in list(value.items()):
@@ -110,7 +113,7 @@ class Apart:
 
     def _set(self, value: Any) -> Any:
         self._charge(64 * len(value))
-        if ATOMS.issuperset(map(type, value)):
+        if all_atoms(value):
             return self._keep(value, value.copy() if isinstance(value, set) else value)
         return self._keep(value, type(value)([self._of(each) for each in value]))
 
@@ -134,6 +137,8 @@ class Apart:
         """By what ``pickle`` would do, piece by piece; not by ``__deepcopy__``, of which some give the object itself."""
         kind = type(value)
         self._shared.cls(kind)
+        if kind.__module__.partition(".")[0] in _LIVE:
+            raise Untried(f"a {kind.__name__} of Spark cannot be copied")
         if hasattr(kind, "__del__"):
             raise Untried(f"a {kind.__name__} cannot be copied: it does something when it is no more")
         own = next((each for each in kind.__mro__ if "__reduce_ex__" in vars(each) or "__reduce__" in vars(each)), object)

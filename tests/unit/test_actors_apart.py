@@ -721,6 +721,34 @@ def test_too_much_is_not_copied_and_it_takes_no_time(home):
     assert ended() == "believed"
 
 
+class Framed(pd.DataFrame):
+    _metadata = ["memory"]  # noqa: RUF012
+
+    @property
+    def _constructor(self):
+        return Framed
+
+
+def test_a_frame_whose_class_hands_on_what_may_change_is_not_tried(home):
+    def remembers(f):
+        f.memory.append(len(f))
+        return f.assign(n=len(f.memory))
+
+    frame = Framed(FRAME)
+    frame.memory = []
+    assert actors.rows(remembers)(frame).n[0] == 1
+    assert (ended(), frame.memory) == ("believed", [60])
+
+
+def test_lists_of_tuples_are_copied_at_once():
+    held = {f"k{n}": (n, None, (1.0)) for n in range(50_000)}
+    copied = Apart(Room(objects=10)).of([held])[0]
+    assert copied == held
+    assert copied is not held
+    inner = {"k": (1, [2])}
+    assert Apart().of(inner)["k"][1] is not inner["k"][1]
+
+
 def test_a_generator_with_a_lock_is_believed(home):
     lock, calls = threading.Lock(), []
 
