@@ -88,7 +88,7 @@ class Probe:
     owners: Positions
     rows: Positions
     floats: npt.NDArray[np.float64]
-    """What these rows have in columns of floats, ascending: what a function gives of them unchanged is the same or not, never close."""
+    """What these rows have in columns of floats: what a function gives of them unchanged is the same or not, never close."""
     result: Any
 
 
@@ -266,12 +266,9 @@ def _own(rows: Any) -> Any:
 
 
 def _floats(rows: Any) -> npt.NDArray[np.float64]:
-    """The floats of all columns, ascending."""
-    import pandas as pd
-
-    columns = [rows.iloc[:, i] for i in range(rows.shape[1])] if rows.ndim > 1 else [rows]
-    found = [each.to_numpy(dtype=np.float64, na_value=np.nan) for each in columns if pd.api.types.is_float_dtype(each.dtype)]
-    return np.unique(np.concatenate(found)) if found else np.zeros(0, np.float64)
+    """The floats of all columns."""
+    columns = [rows.iloc[:, i] for i, kind in enumerate(rows.dtypes) if kind.kind == "f"] if rows.ndim > 1 else [rows] if rows.dtype.kind == "f" else []
+    return np.concatenate([np.zeros(0), *(each.to_numpy(dtype=np.float64, na_value=np.nan) for each in columns)])
 
 
 def _length(result: Any) -> int:
