@@ -81,6 +81,8 @@ def named(path: Path) -> Iterator[None]:
         raise
     except sqlite3.Error as problem:
         raise _error(problem, str(path)) from problem
+    except UnicodeDecodeError as problem:  # what SQLite says quotes what is there
+        raise _damaged("texts in it are none", str(path)) from problem
     except OSError as problem:
         raise StoreError(f"The store of datasets cannot be used: {problem.strerror or problem}", value=str(path), remedy=REMEDY) from problem
 
@@ -92,11 +94,15 @@ def _error(problem: sqlite3.Error, path: str) -> StoreError:
     if "readonly" in said or "unable to open" in said:
         return ReadOnlyStoreError(f"The store of datasets cannot be written: {said}", value=path, remedy=REMEDY)
     if "malformed" in said or "not a database" in said:
-        return CorruptStoreError(
-            f"The store of datasets is damaged: {said}", value=path,
-            remedy="Move the file and those beside it away, and a new one begins; 'sqlite3 FILE .recover' gets back what can be.",
-        )
+        return _damaged(said, path)
     return StoreError(f"The store of datasets cannot be used: {said}", value=path, remedy=REMEDY)
+
+
+def _damaged(said: str, path: str) -> CorruptStoreError:
+    return CorruptStoreError(
+        f"The store of datasets is damaged: {said}", value=path,
+        remedy="Move the file and those beside it away, and a new one begins; 'sqlite3 FILE .recover' gets back what can be.",
+    )
 
 
 def _opened(path: Path, options: str) -> sqlite3.Connection:
