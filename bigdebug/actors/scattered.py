@@ -12,7 +12,7 @@ from bigdebug.trace.positions import Positions
 _ALL, _ALONE = 24, 6
 """Each owner is tried alone, of so few; else so many."""
 
-_MANY, _ALONE_OF_MANY = 100_000, 3
+_MANY, _ALONE_OF_MANY = 100_000, 2
 """Of so many rows, so many owners are tried alone: a function of a few rows takes pandas as long as one of a hundred thousand."""
 
 _TOGETHER, _LAST = (64, 256), 4
@@ -26,7 +26,7 @@ _ROWS = 4_096
 
 
 def rows_alone(odd: Odd, count: int) -> Positions:
-    """A null, the most, and others from the first to the last, of so many rows; all of few."""
+    """A null, the most, and others from the last to the first, of so many rows; all of few."""
     if count < 2:
         return np.zeros(0, np.int64)
     if count <= _ALL:
