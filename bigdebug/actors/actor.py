@@ -134,11 +134,11 @@ class Actor:
             self._go_on("committed")
             self._commit(self._log.inputs.closed(self._read), self._log.outputs.closed(self._written), self._log.associations(), ())
 
-    def commit_as(self, inputs: Items, outputs: Items, associations: Associations, incomplete: Iterable[str] = ()) -> None:
+    def commit_as(self, inputs: Items, outputs: Items, associations: Associations, incomplete: Iterable[str] = (), believed: str = "") -> None:
         """Commit what was found out as a whole, instead of what calls would have said one by one."""
         with self._alone:
             self._go_on("committed")
-            self._commit(inputs, outputs, associations, tuple(incomplete))
+            self._commit(inputs, outputs, associations, tuple(incomplete), believed)
 
     def abandon(self, error: BaseException | str) -> None:
         """It will not commit: keep why, and its culprits."""
@@ -165,11 +165,11 @@ class Actor:
 
     # ---- inside -----------------------------------------------------------------------------------------------
 
-    def _commit(self, inputs: Items, outputs: Items, associations: Associations, incomplete: tuple[str, ...]) -> None:
+    def _commit(self, inputs: Items, outputs: Items, associations: Associations, incomplete: tuple[str, ...], believed: str = "") -> None:
         # Said once that it is over, also if it cannot be written: half of it would be written the second time.
         self._done = "has committed"
         dropped = tuple(self._home.drop_parts(self.id))
-        made = Committed(self.facts, time.time(), inputs, outputs, associations, tuple(self._culprits), incomplete, dropped)
+        made = Committed(self.facts, time.time(), inputs, outputs, associations, tuple(self._culprits), incomplete, dropped, believed)
         self._home.commit(self.id, self._registration, made.write)
 
     def _read(self, first: Extent) -> Extent:

@@ -71,6 +71,11 @@ class ActorStep:
         return (*self._committed.incomplete, *(self._sources[1] if self._committed.inputs.nowhere() else ()))
 
     @property
+    def believed(self) -> str:
+        """What was promised of it, and tried on some records alone."""
+        return self._committed.believed
+
+    @property
     def culprits(self) -> Sequence[ActorCulprit]:
         """The inputs that it failed on."""
         return self._committed.culprits

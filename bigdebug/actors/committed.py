@@ -66,7 +66,9 @@ class ActorCulprit:
 
 @dataclass(frozen=True, eq=False)
 class Committed:
-    """What a committed actor knows. ``incomplete`` says why its lineage is not exact, or not there; ``dropped`` are the parts that had not committed."""
+    """What a committed actor knows. ``incomplete`` says why its lineage is not exact, or not there; ``dropped`` are the parts that had not committed;
+    ``believed`` is what was promised of it, and tried on some records alone.
+    """
 
     facts: Facts
     ended: float
@@ -76,13 +78,14 @@ class Committed:
     culprits: tuple[ActorCulprit, ...] = ()
     incomplete: tuple[str, ...] = ()
     dropped: tuple[str, ...] = ()
+    believed: str = ""
 
     def write(self, home: Path) -> None:
         """Write it into a directory that nobody looks into before it has its name."""
         catalog = {
             "format": FORMAT, **self.facts.dump(), "ended": self.ended, "inputs": self.inputs.dump(home, "inputs"), "outputs": self.outputs.dump(home, "outputs"),
             "associations": self.associations.dump(home), "culprits": [vars(each) for each in self.culprits],
-            "incomplete": list(self.incomplete), "dropped": list(self.dropped),
+            "incomplete": list(self.incomplete), "dropped": list(self.dropped), "believed": self.believed,
         }
         (home / CATALOG).write_text(json.dumps(catalog), encoding="utf-8")
         for file in home.iterdir():
@@ -115,7 +118,7 @@ class Kept:
             inputs, outputs = (Items.load(told[side], self._find) for side in ("inputs", "outputs"))
             return Committed(
                 self.facts, float(told["ended"]), inputs, outputs, load(told["associations"], self._find, inputs.count, outputs.count), tuple(map(_culprit, told["culprits"])),
-                tuple(map(str, told["incomplete"])), tuple(map(str, told["dropped"])),
+                tuple(map(str, told["incomplete"])), tuple(map(str, told["dropped"])), str(told.get("believed", "")),
             )
 
     def _find(self, name: str) -> Path:

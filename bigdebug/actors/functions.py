@@ -123,8 +123,8 @@ class FrameFunction:
         with steady(self._name, PANDAS, self._home) as actor:
             seen, probes, untold = self._before(frame, args, kwargs)
             result = self._function(frame, *args, **kwargs)
-            associations, more = self._after(seen, probes, untold, inputs.count, result)
-            _given(actor, result, inputs, associations, (*why, *more))
+            associations, more, held = self._after(seen, probes, untold, inputs.count, result)
+            _given(actor, result, inputs, associations, (*why, *filter(None, [more])), held)
         return result
 
     def _before(self, frame: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Owners | None, list[Probe], str]:
@@ -152,10 +152,10 @@ class FrameFunction:
 
         return call
 
-    def _after(self, seen: Owners | None, probes: list[Probe], untold: str, count: int, result: Any) -> tuple[Associations, tuple[str, ...]]:
-        """The associations of a result, or why there are none."""
+    def _after(self, seen: Owners | None, probes: list[Probe], untold: str, count: int, result: Any) -> tuple[Associations, str, str]:
+        """The associations of a result, or why there are none; and what is believed of them."""
         if self._see is None:
-            return all_of_all(count, _size(result)), (f"Every row of {self._name} is said to be made of all its input",)
+            return all_of_all(count, _size(result)), f"Every row of {self._name} is said to be made of all its input", ""
         if seen is None:
             return self._unknown(untold)
         try:
@@ -166,18 +166,18 @@ class FrameFunction:
             return self._unknown(str(promise))
         found: Associations = Groups(Column.of(seen.codes), owners) if isinstance(seen, GroupOwners) else made_of(owners)
         if untold:
-            return found, (untold,)
-        return found, believed(probes, seen, count, came) if self._check else ()
+            return found, untold, ""
+        return found, *(believed(probes, seen, count, came) if self._check else ("", ""))
 
-    def _unknown(self, broken: str) -> tuple[Associations, tuple[str, ...]]:
+    def _unknown(self, broken: str) -> tuple[Associations, str, str]:
         why = f"{self._name} has no lineage: {broken}"
-        return Unknown(why), (why,)
+        return Unknown(why), why, ""
 
 
-def _given(actor: Steady, result: Any, inputs: Items, associations: Associations, why: tuple[str, ...]) -> None:
+def _given(actor: Steady, result: Any, inputs: Items, associations: Associations, why: tuple[str, ...], believed: str = "") -> None:
     """Commit, and know the rows of the result from then on."""
     count = _size(result)
-    actor.commit_as(inputs, Items(count), associations, why)
+    actor.commit_as(inputs, Items(count), associations, why, believed)
     if actor.id and hasattr(result, "iloc"):
         FRAMES.tell(result, [Extent(gives_path(actor.id), Unit.ROW, "item")], [count])
 

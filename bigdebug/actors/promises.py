@@ -108,14 +108,14 @@ def probed(frame: pd.DataFrame, owners: Owners, call: Callable[[Any], Any]) -> l
     return found
 
 
-def believed(probes: list[Probe], owners: Owners, rows: int, came: bool) -> tuple[str, ...]:
-    """What of a promise that was kept was not seen, of so many input rows: a note of the step."""
+def believed(probes: list[Probe], owners: Owners, rows: int, came: bool) -> tuple[str, str]:
+    """What of a promise that was kept was not seen, of so many input rows: why the step is incomplete, and what it believes besides; mostly empty."""
     alone, tried = (_covered([probe for probe in probes if len(probe.owners) <= most]) for most in (1, rows))
     if owners.one or alone == rows:
-        return ()
+        return "", ""
     if not came:
-        return (NOTHING_CAME,)
-    return (f"What was promised is believed: tried on {tried:,} of {rows:,} rows",)
+        return NOTHING_CAME, ""
+    return "", f"what was promised was tried on {tried:,} of {rows:,} rows"
 
 
 def _covered(probes: list[Probe]) -> int:

@@ -30,12 +30,12 @@ class Steady:
         """Empty if there is none."""
         return "" if self.actor is None else self.actor.id
 
-    def commit_as(self, inputs: Items, outputs: Items, associations: Associations, incomplete: tuple[str, ...] = ()) -> None:
+    def commit_as(self, inputs: Items, outputs: Items, associations: Associations, incomplete: tuple[str, ...] = (), believed: str = "") -> None:
         """Commit; a StoreError is logged."""
         if self.actor is None:
             return
         try:
-            self.actor.commit_as(inputs, outputs, associations, incomplete)
+            self.actor.commit_as(inputs, outputs, associations, incomplete, believed)
         except StoreError as problem:
             self.actor = None
             self.warn(problem)

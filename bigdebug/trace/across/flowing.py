@@ -12,7 +12,7 @@ from bigdebug.errors import BigdebugError
 from bigdebug.trace.across.dataflow import Dataflow, Joined, Link, key_of, named, short
 from bigdebug.trace.across.located import ITEMS, Extent, Located, Unit
 from bigdebug.trace.across.stamps import stamp_of
-from bigdebug.trace.across.step import Step, counting, hashed
+from bigdebug.trace.across.step import Step, believed, counting, hashed
 from bigdebug.trace.across.units import FIRST, Units, same_count
 from bigdebug.trace.across.ways import Ways
 from bigdebug.trace.positions import distinct
@@ -157,6 +157,8 @@ class Flowing:
             found = [one for one in ask(asked) if len(one)]
             for reason in step.incomplete:  # also what it has found out by the question
                 self._note(f"{named(step)} is incomplete: {reason}")
+            if promise := believed(step):
+                self._note(f"{named(step)} is believed: {promise}", True)
         except BigdebugError as problem:
             self._note(f"All that {named(step)} {'wrote' if ahead else 'read'} is taken, for it cannot tell which records of it: {problem}")
             return [Located(extent.path, Unit.WHOLE, FIRST) for extent in (step.writes if ahead else step.reads)]

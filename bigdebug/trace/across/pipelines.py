@@ -13,7 +13,7 @@ from bigdebug.trace.across.containment import Part, parts, records_of, refuse_pa
 from bigdebug.trace.across.dataflow import Dataflow, Said, linked, named, short
 from bigdebug.trace.across.flow import Flow, one_step
 from bigdebug.trace.across.flowing import Flowing, Note
-from bigdebug.trace.across.step import Step
+from bigdebug.trace.across.step import Step, believed
 from bigdebug.trace.across.units import Units
 from bigdebug.trace.table import Table
 
@@ -171,6 +171,7 @@ class Pipeline:
         """A line for each step: what it read and wrote."""
         rows = [(step.name, step.kind, _names(step.reads), _names(step.writes)) for step in self.steps]
         notes = [f"{named(step)} is incomplete: {reason}" for step in self.steps for reason in step.incomplete]
+        notes += [f"{named(step)} is believed: {promise}" for step in self.steps if (promise := believed(step))]
         return Table(("step", "kind", "read", "wrote"), rows, notes)
 
     def show(self) -> None:

@@ -118,6 +118,11 @@ def counting(step: Step) -> Counting | None:
     return cast(Counting, step) if hasattr(type(step), "count") else None
 
 
+def believed(step: Step) -> str:
+    """What a step takes on the word of its user, and was tried on some records alone; empty if there is nothing such."""
+    return str(getattr(step, "believed", ""))
+
+
 def contained(step: Step) -> Contained | None:
     """The step, if it says what it is a part of."""
     return cast(Contained, step) if hasattr(type(step), "parents") else None
