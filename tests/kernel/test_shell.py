@@ -262,7 +262,7 @@ def test_bad_usage_is_answered_in_a_sentence_and_without_a_traceback(shell: Shel
         "%lineage trace counts --where 'r.foo'": "<--where lambda r: (r.foo)>:1 raised AttributeError: 'tuple' object has no",
         "%lineage trace counts --where nowhere": "--where nowhere: NameError: name 'nowhere' is not defined",
         "%lineage trace 'counts": "No closing quotation",
-        "%lineage erase": "%lineage knows on, off, trace, culprits, localize, explain, mine, replay, compare, clean, watch, datasets, not erase; see %lineage?",
+        "%lineage erase": "%lineage knows on, off, trace, culprits, localize, explain, mine, replay, compare, clean, brush, watch, datasets, not erase; see %lineage?",
         "%lineage watch": "no watch is on; w = dbg.watch(rdd, lambda record: ...) begins one",
         "%lineage watch counts": "'counts' is no variable with a watch",
         "%lineage trace": "%lineage trace needs NAME; see %lineage trace?; runs: known",

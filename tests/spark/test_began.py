@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 import bigdebug
+from bigdebug.errors import StoreError
 from bigdebug.spark.crashes import RAISED
 from bigdebug.trace.run import runs_table
 
@@ -46,7 +47,12 @@ def test_a_session_that_was_saved_before_this_was_known_says_so(dbg: Any, tmp_pa
     del catalog["runs"][0]["began"]
     (saved / "session.json").write_text(json.dumps(catalog))
     assert bigdebug.open(saved).run("kept").began is None
-    for nothing in (float("nan"), 1e300, "noon", [1]):
+    for nothing in (float("nan"), 1e300):
         catalog["runs"][0]["began"] = nothing
         (saved / "session.json").write_text(json.dumps(catalog))
         assert bigdebug.open(saved).runs_table().rows[0][4] == ""
+    for strange in ("noon", [1]):
+        catalog["runs"][0]["began"] = strange
+        (saved / "session.json").write_text(json.dumps(catalog))
+        with pytest.raises(StoreError, match="was altered"):
+            bigdebug.open(saved)
