@@ -132,7 +132,7 @@ class Actor:
         """It is done: what it said is kept, whole. What it contains and what has not committed is dropped. Raises ActorError the second time, StoreError."""
         with self._alone:
             self._go_on("committed")
-            self._commit(self._log.inputs.closed(self._read), self._log.outputs.closed(self._written), self._log.associations(), ())
+            self._commit(self._log.inputs.closed(self._read), self._log.outputs.closed(self._written), self._log.associations(), (), "")
 
     def commit_as(self, inputs: Items, outputs: Items, associations: Associations, incomplete: Iterable[str] = (), believed: str = "") -> None:
         """Commit what was found out as a whole, instead of what calls would have said one by one."""
@@ -165,7 +165,7 @@ class Actor:
 
     # ---- inside -----------------------------------------------------------------------------------------------
 
-    def _commit(self, inputs: Items, outputs: Items, associations: Associations, incomplete: tuple[str, ...], believed: str = "") -> None:
+    def _commit(self, inputs: Items, outputs: Items, associations: Associations, incomplete: tuple[str, ...], believed: str) -> None:
         # Said once that it is over, also if it cannot be written: half of it would be written the second time.
         self._done = "has committed"
         dropped = tuple(self._home.drop_parts(self.id))

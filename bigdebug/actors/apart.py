@@ -35,7 +35,6 @@ _REDUCED = ("numpy", "pandas", "scipy", "sklearn", "bigdebug")
 """Packages besides Python's whose objects say all that is in them, piece by piece."""
 
 
-
 class Apart:
     """Copies that belong together: what is the same object for the user is the same copy. Raises Untried, also if there is too much to copy."""
 

@@ -8,7 +8,7 @@ import os
 import resource
 import shutil
 import struct
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -142,6 +142,27 @@ def same_or_refused(ask: Callable[[], Any], expected: Any) -> None:
     assert found == expected
 
 
+def noise_changes_no_answer(
+    most: int, files: Iterable[Path], questions: Callable[[], Iterable[Callable[[], Any]]], noticed: Callable[[Path, bytes], None] = lambda path, whole: None,
+) -> None:
+    """With noise in one of the files, each question is answered as it is without, or refused. ``noticed`` is given the file, and what it held before."""
+    expected = [ask() for ask in questions()]
+    whole = {path: path.read_bytes() for path in sorted(files)}
+
+    @examples(most)
+    @given(st.sampled_from(list(whole)), noise())
+    def law(path: Path, change: Change) -> None:
+        path.write_bytes(change(whole[path]))
+        try:
+            for ask, known in zip(questions(), expected):
+                same_or_refused(ask, known)
+            noticed(path, whole[path])
+        finally:
+            path.write_bytes(whole[path])
+
+    law()
+
+
 def told(block: Block) -> Any:
     return block.stage, block.partition, block.attempt, block.levels, block.digest, {name: values.tolist() for name, values in block.columns.items()}
 
@@ -221,23 +242,11 @@ def unharmed(opened: Any) -> Any:
 
 
 def test_a_session_with_noise_in_a_file_answers_as_before_or_not(saved: Path) -> None:
-    expected = [ask() for ask in answers(saved)]
-    files = sorted(path for path in saved.rglob("*") if path.is_file())
-    whole = {path: path.read_bytes() for path in files}
+    def noticed(path: Path, whole: bytes) -> None:
+        if path.read_bytes() != whole:
+            assert check(saved)
 
-    @examples(MANY // 4)
-    @given(st.sampled_from(files), noise())
-    def law(path: Path, change: Change) -> None:
-        path.write_bytes(change(whole[path]))
-        try:
-            for ask, known in zip(answers(saved), expected):
-                same_or_refused(ask, known)
-            if path.read_bytes() != whole[path]:
-                assert check(saved)
-        finally:
-            path.write_bytes(whole[path])
-
-    law()
+    noise_changes_no_answer(MANY // 4, [path for path in saved.rglob("*") if path.is_file()], lambda: answers(saved), noticed)
 
 
 def ask_all(questions: Iterator[Callable[[], Any]]) -> None:
@@ -299,21 +308,8 @@ def of_actor(home: Any, actor: Any, folder: Path) -> Iterator[Callable[[], Any]]
 
 def test_an_actor_with_noise_in_an_array_answers_as_before_or_not(captured: Any) -> None:
     home, actor, folder = captured
-    expected = [ask() for ask in of_actor(home, actor, folder)]
-    files = sorted(path for path in (home.root / actor.id).iterdir() if path.name != "actor.json")
-    whole = {path: path.read_bytes() for path in files}
-
-    @examples(MANY // 2)
-    @given(st.sampled_from(files), noise())
-    def law(path: Path, change: Change) -> None:
-        path.write_bytes(change(whole[path]))
-        try:
-            for ask, known in zip(of_actor(home, actor, folder), expected):
-                same_or_refused(ask, known)
-        finally:
-            path.write_bytes(whole[path])
-
-    law()
+    files = [path for path in (home.root / actor.id).iterdir() if path.name != "actor.json"]
+    noise_changes_no_answer(MANY // 2, files, lambda: of_actor(home, actor, folder))
 
 
 def test_an_actor_that_lies_of_itself_is_refused_by_name_and_stops_no_list(captured: Any) -> None:
@@ -416,21 +412,7 @@ def graph(tmp_path: Path) -> Path:
 
 
 def test_an_index_of_a_graph_with_noise_in_it_answers_as_before_or_not(graph: Path) -> None:
-    expected = [ask() for ask in of_graph(graph)]
-    files = sorted(path for path in graph.rglob("*") if path.is_file())
-    whole = {path: path.read_bytes() for path in files}
-
-    @examples(MANY // 4)
-    @given(st.sampled_from(files), noise())
-    def law(path: Path, change: Change) -> None:
-        path.write_bytes(change(whole[path]))
-        try:
-            for ask, known in zip(of_graph(graph), expected):
-                same_or_refused(ask, known)
-        finally:
-            path.write_bytes(whole[path])
-
-    law()
+    noise_changes_no_answer(MANY // 4, [path for path in graph.rglob("*") if path.is_file()], lambda: of_graph(graph))
 
 
 def test_a_manifest_of_a_graph_that_lies_is_refused_by_name(graph: Path) -> None:
