@@ -1,9 +1,9 @@
 /** The records of the input behind what is brushed, a page at a time: read when somebody asks, for that takes a job. */
 import { useState } from 'preact/hooks';
 import type { Ask } from '../brushing';
-import { Cells, Columns } from './cells';
 import { Wrong } from './frame';
 import { Turning } from './pages';
+import { RowTable } from './rowtable';
 import { useAnswer } from './useanswer';
 import { Late } from './waiting';
 import { counted, number } from './words';
@@ -59,28 +59,14 @@ function Found({ ask }: { ask: Ask }) {
         <code>view.trace().toPandas()</code> has them, where <code>view</code> is what bigdebug.brush gave.
       </p>
       {rows.length > 0 && (
-        <div class="bd-scroll" aria-busy={page.answer.start !== start} tabIndex={-1}>
-          <table class="bd-records" aria-label="Rows behind the brush">
-            <thead>
-              <tr>
-                {names !== null && <th scope="col">origin</th>}
-                <Columns names={columns} left={left} />
-              </tr>
-            </thead>
-            <tbody>
-              {rows.map((row, at) => (
-                <tr key={at}>
-                  {names !== null && (
-                    <td class="bd-origin">
-                      <bdi>{names[at]}</bdi>
-                    </td>
-                  )}
-                  <Cells row={row} />
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </div>
+        <RowTable
+          label="Rows behind the brush"
+          busy={page.answer.start !== start}
+          columns={columns}
+          left={left}
+          rows={rows}
+          names={names}
+        />
       )}
       {(start > 0 || more) && (
         <div class="bd-pages" role="group" aria-label="Pages">

@@ -1,9 +1,9 @@
 /** What a resumed action gives, a page at a time. */
 import { useState } from 'preact/hooks';
 import type { Ask } from '../crashing';
-import { Cells, Columns } from './cells';
 import { Wrong } from './frame';
 import { Turning } from './pages';
+import { RowTable } from './rowtable';
 import { useAnswer } from './useanswer';
 import { Waiting } from './waiting';
 import { counted } from './words';
@@ -22,22 +22,7 @@ export function ResultPage({ run, ask }: { run: string; ask: Ask }) {
   const { columns, rows, left, total } = page.answer;
   return (
     <>
-      <div class="bd-scroll" aria-busy={page.answer.start !== start} tabIndex={-1}>
-        <table class="bd-records" aria-label="Result">
-          <thead>
-            <tr>
-              <Columns names={columns} left={left} />
-            </tr>
-          </thead>
-          <tbody>
-            {rows.map((row, at) => (
-              <tr key={at}>
-                <Cells row={row} />
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
+      <RowTable label="Result" busy={page.answer.start !== start} columns={columns} left={left} rows={rows} />
       <div class="bd-pages">
         {total !== null && total > PAGE && (
           <Turning start={start} size={PAGE} more={start + PAGE < total} turn={setStart} />
