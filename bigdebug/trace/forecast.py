@@ -9,7 +9,7 @@ from enum import Enum
 from functools import cache
 
 from bigdebug.graph import Form, Kind, Operator, OperatorGraph, Stage
-from bigdebug.trace.culprits import CrashCulprit
+from bigdebug.trace.culprit import CrashCulprit
 from bigdebug.trace.run import Run
 
 _ALL_AT_ONCE = frozenset((

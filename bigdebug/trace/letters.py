@@ -13,7 +13,7 @@ from typing import Any
 
 from bigdebug.errors import StoreError
 from bigdebug.shown import plain, shown
-from bigdebug.trace.culprits import Described
+from bigdebug.trace.culprit import Described
 
 
 @dataclass(frozen=True, repr=False)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from bigdebug.shown import counted, plain
 
 if TYPE_CHECKING:
-    from bigdebug.trace.culprits import CrashCulprit
+    from bigdebug.trace.culprit import CrashCulprit
     from bigdebug.trace.run import Run
 
 

@@ -11,7 +11,8 @@ from bigdebug.errors import BigdebugError, IncompleteLineageError
 from bigdebug.graph import CallSite, OperatorGraph
 from bigdebug.model import Origin, SourceRecord
 from bigdebug.shown import masked, shown
-from bigdebug.trace.culprits import LOOKED_AT, CrashCulprit, Culprits, Described
+from bigdebug.trace.culprit import CrashCulprit, Described
+from bigdebug.trace.culprits import LOOKED_AT, Culprits
 
 Names = Sequence[tuple[int, int]]
 """Operators and rids of source records."""

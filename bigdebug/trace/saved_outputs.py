@@ -16,7 +16,7 @@ import pyarrow as pa
 from bigdebug.errors import CorruptBlockError
 from bigdebug.shown import masked, masking, shown
 from bigdebug.store.envelopes import check_claims, enveloped, payload_of
-from bigdebug.trace.culprits import Described
+from bigdebug.trace.culprit import Described
 from bigdebug.trace.positions import Positions
 from bigdebug.trace.saved_values import SavedRow, read, written
 

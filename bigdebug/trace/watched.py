@@ -12,7 +12,7 @@ from typing import Any
 
 from bigdebug.graph import CallSite, Operator
 from bigdebug.shown import plain, shown
-from bigdebug.trace.culprits import Described
+from bigdebug.trace.culprit import Described
 from bigdebug.trace.sourced import Sourced
 
 

@@ -11,7 +11,8 @@ from typing import Any
 
 from bigdebug.errors import BigdebugError, MessageError
 from bigdebug.shown import shown
-from bigdebug.trace.culprits import LOOKED_AT, CrashCulprit, Culprits, code_of
+from bigdebug.trace.culprit import CrashCulprit, code_of
+from bigdebug.trace.culprits import LOOKED_AT, Culprits
 from bigdebug.trace.reached import outputs_reached
 from bigdebug.trace.resumed import Resumed
 from bigdebug.trace.run import Run

@@ -7,7 +7,8 @@ from typing import Any
 
 from bigdebug.errors import MessageError, ReplayError
 from bigdebug.session import DebugSession
-from bigdebug.trace.culprits import CrashCulprit, Culprits
+from bigdebug.trace.culprit import CrashCulprit
+from bigdebug.trace.culprits import Culprits
 from bigdebug.trace.resumed import Resumed
 from bigdebug.trace.run import Run
 from bigdebug.trace.table import Table

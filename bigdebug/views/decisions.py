@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 
 from bigdebug.errors import MessageError, ReplayError
 from bigdebug.shown import counted, shown
-from bigdebug.trace.culprits import CrashCulprit, Culprits
+from bigdebug.trace.culprit import CrashCulprit
+from bigdebug.trace.culprits import Culprits
 from bigdebug.trace.resumed import Resuming
 from bigdebug.views.repairing import repaired
 

@@ -16,7 +16,7 @@ from typing import Any, TypeGuard
 from bigdebug.errors import BigdebugError, MessageError
 from bigdebug.graph import Operator
 from bigdebug.shown import masked, plain, shown
-from bigdebug.trace.culprits import CrashCulprit
+from bigdebug.trace.culprit import CrashCulprit
 from bigdebug.trace.run import Run
 
 VERSION = 1

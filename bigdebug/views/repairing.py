@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from bigdebug.errors import ReplayError
 from bigdebug.shown import masked, shown
-from bigdebug.trace.culprits import Described
+from bigdebug.trace.culprit import Described
 from bigdebug.trace.page import RECORD, fields_of
 
 EDITABLE = 10_000

@@ -17,7 +17,8 @@ import pytest
 import bigdebug
 from bigdebug.errors import ReplayError
 from bigdebug.spark.jobs import at_most
-from bigdebug.trace.culprits import CrashCulprit, Culprits
+from bigdebug.trace.culprit import CrashCulprit
+from bigdebug.trace.culprits import Culprits
 
 
 def culprits_of(dbg: Any, job: Callable[[], Any]) -> Culprits:

@@ -21,7 +21,8 @@ from bigdebug.errors import BigdebugError, ReplayError
 from bigdebug.graph import CallSite, Emission, Form, OperatorGraph, Segment, Stage
 from bigdebug.model import Origin, SourceRecord
 from bigdebug.shown import mask
-from bigdebug.trace.culprits import CrashCulprit, Culprits, Described
+from bigdebug.trace.culprit import CrashCulprit, Described
+from bigdebug.trace.culprits import Culprits
 from bigdebug.trace.resumed import Resumed
 from bigdebug.trace.run import Run
 from bigdebug.trace.saved_culprits import Saved

@@ -20,7 +20,8 @@ from bigdebug.errors import MessageError
 from bigdebug.graph import CallSite, Form, Kind, Operator, OperatorGraph
 from bigdebug.model import Statistics
 from bigdebug.shown import mask
-from bigdebug.trace.culprits import CrashCulprit, Culprits, Described
+from bigdebug.trace.culprit import CrashCulprit, Described
+from bigdebug.trace.culprits import Culprits
 from bigdebug.trace.run import Run
 from bigdebug.trace.saved_culprits import Saved
 from bigdebug.trace.watch import Steering, Watch

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from pyspark.sql import Row
 
 from bigdebug.errors import ReplayError
-from bigdebug.trace.culprits import Described
+from bigdebug.trace.culprit import Described
 from bigdebug.views.repairing import EDITABLE, fields, repaired
 
 Point = namedtuple("Point", "x y")  # noqa: PYI024

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from bigdebug.errors import IncompleteLineageError, StoreError
-from bigdebug.trace.culprits import LOOKED_AT, CrashCulprit, Culprits
+from bigdebug.trace.culprit import CrashCulprit
+from bigdebug.trace.culprits import LOOKED_AT, Culprits
 from bigdebug.trace.saved_culprits import Names, Saved, dump_culprits, load_culprits
 from tests.unit.saved import graph
 

@@ -16,7 +16,8 @@ from bigdebug.graph import Stage
 from bigdebug.shown import shown
 from bigdebug.spark.raised import OfFunction
 from bigdebug.spark.rdd.lineage_rdd import LineageRDD
-from bigdebug.trace.culprits import CrashCulprit, Culprits
+from bigdebug.trace.culprit import CrashCulprit
+from bigdebug.trace.culprits import Culprits
 from bigdebug.trace.run import Run
 from bigdebug.trace.watched import unpickled
 

@@ -18,7 +18,7 @@ from bigdebug.graph import Form
 from bigdebug.spark.rdd.blamed import Told
 from bigdebug.spark.rdd.faulty import Faulty, Found
 from bigdebug.spark.rdd.localizing import keyed_by
-from bigdebug.trace.culprits import CrashCulprit
+from bigdebug.trace.culprit import CrashCulprit
 from bigdebug.trace.places import Places, count
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from bigdebug.shown import shown
 from bigdebug.spark.policies import function_of_one
 from bigdebug.spark.rdd.blamed import Told
 from bigdebug.spark.rdd.definition import Narrow
-from bigdebug.trace.culprits import CrashCulprit
+from bigdebug.trace.culprit import CrashCulprit
 from bigdebug.trace.run import Run
 from bigdebug.trace.trace import operator_of
 

@@ -30,7 +30,8 @@ from bigdebug.spark.jobs import beside, impatient, running, tagged
 from bigdebug.spark.rdd.blamed import Blamed, not_told
 from bigdebug.spark.rdd.endings import Endings
 from bigdebug.spark.rdd.sent import working_for
-from bigdebug.trace.culprits import CrashCulprit, Culprits
+from bigdebug.trace.culprit import CrashCulprit
+from bigdebug.trace.culprits import Culprits
 from bigdebug.trace.run import Run
 
 if TYPE_CHECKING:

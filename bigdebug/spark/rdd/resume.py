@@ -18,7 +18,7 @@ from bigdebug.shown import counted
 from bigdebug.spark.jobs import answering
 from bigdebug.spark.rdd.decisions import Decisions, Repair, renamed
 from bigdebug.spark.rdd.outputs import check_letting_go
-from bigdebug.trace.culprits import CrashCulprit
+from bigdebug.trace.culprit import CrashCulprit
 from bigdebug.trace.resumed import Resumed
 from bigdebug.trace.run import Run
 

@@ -14,7 +14,7 @@ from bigdebug.graph import Operator
 from bigdebug.shown import shown
 from bigdebug.spark.rdd.definition import Narrow
 from bigdebug.spark.rdd.lineage_rdd import LineageRDD
-from bigdebug.trace.culprits import CrashCulprit, Described
+from bigdebug.trace.culprit import CrashCulprit, Described
 from bigdebug.trace.run import Run
 from bigdebug.trace.stepped import Stepped
 

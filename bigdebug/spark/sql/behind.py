@@ -11,7 +11,7 @@ import pyarrow as pa
 from bigdebug.model import SourceRecord
 from bigdebug.spark.sql.lineage_frame import lineage_of
 from bigdebug.spark.sql.runs import FrameRun
-from bigdebug.trace.culprits import Shared
+from bigdebug.trace.culprit import Shared
 
 
 class Behind:

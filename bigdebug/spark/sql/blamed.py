@@ -33,7 +33,8 @@ from bigdebug.spark.sql.trials import Trial, culpable, throwing_or_large
 from bigdebug.spark.sql.unoptimized import unoptimized
 from bigdebug.spark.sql.walk import through
 from bigdebug.spark.sql.waves import MOST, Waves
-from bigdebug.trace.culprits import CrashCulprit, Culprits
+from bigdebug.trace.culprit import CrashCulprit
+from bigdebug.trace.culprits import Culprits
 
 if TYPE_CHECKING:
     from bigdebug.spark.sql.recorder import FrameRecorder

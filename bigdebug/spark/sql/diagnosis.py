@@ -38,7 +38,8 @@ from bigdebug.spark.sql.telling import Telling
 from bigdebug.spark.sql.unfinished import Failure, Unfinished
 from bigdebug.spark.sql.walk import Step, steps_of
 from bigdebug.spark.sql.waves import Asking, PartitionWaves, Waves, every
-from bigdebug.trace.culprits import CrashCulprit, Culprits
+from bigdebug.trace.culprit import CrashCulprit
+from bigdebug.trace.culprits import Culprits
 
 if TYPE_CHECKING:
     from bigdebug.spark.sql.recorder import FrameRecorder

@@ -13,7 +13,7 @@ from bigdebug.spark.jobs import at_most
 from bigdebug.spark.sql.actions import unheard
 from bigdebug.spark.sql.expressions import Node
 from bigdebug.spark.sql.waves import Asking, Wanted
-from bigdebug.trace.culprits import CrashCulprit
+from bigdebug.trace.culprit import CrashCulprit
 
 
 class Glance:

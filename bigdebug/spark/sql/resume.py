@@ -21,7 +21,8 @@ from bigdebug.spark.sql.runs import FrameRun
 from bigdebug.spark.sql.telling import Key, key_of
 from bigdebug.spark.sql.unfinished import Failure
 from bigdebug.spark.sql.waves import MOST
-from bigdebug.trace.culprits import CrashCulprit, Culprits
+from bigdebug.trace.culprit import CrashCulprit
+from bigdebug.trace.culprits import Culprits
 from bigdebug.trace.resumed import Resumed
 from bigdebug.trace.run import Run
 

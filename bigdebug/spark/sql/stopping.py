@@ -8,7 +8,7 @@ from bigdebug.spark.sql.blamed import Input
 from bigdebug.spark.sql.catalyst import Catalyst
 from bigdebug.spark.sql.trials import lazy_in, shared_in
 from bigdebug.spark.sql.walk import Step
-from bigdebug.trace.culprits import CrashCulprit
+from bigdebug.trace.culprit import CrashCulprit
 
 _STOPPING = ("head", "first", "take", "show", "isEmpty", "tail", "toLocalIterator")
 """Actions that may not compute all rows."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from bigdebug.trace.culprits import CrashCulprit, Culprits
+from bigdebug.trace.culprit import CrashCulprit
+from bigdebug.trace.culprits import Culprits
 
 Key = tuple[object, str, str | None]
 
