@@ -16,9 +16,9 @@ import pytest
 
 import bigdebug
 from bigdebug.errors import PipelineError, SourceChangedError, UnknownRecordError, UnknownStepError
-from bigdebug.trace.across.dataflow import key_of
 from bigdebug.trace.across.flow import Flow
 from bigdebug.trace.across.located import Extent, Located, Unit
+from bigdebug.trace.across.paths import key_of
 from bigdebug.trace.across.pipelines import Pipeline, pipeline
 from tests.steps import PlainStep, lines, write
 

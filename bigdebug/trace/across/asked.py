@@ -13,11 +13,12 @@ import numpy as np
 
 from bigdebug.errors import PipelineError, SourceChangedError, UnknownRecordError, UnknownStepError, UntraceableError
 from bigdebug.shown import shown
-from bigdebug.trace.across.dataflow import Dataflow, key_of, named, short
+from bigdebug.trace.across.dataflow import Dataflow
 from bigdebug.trace.across.flow import ends_with
 from bigdebug.trace.across.located import Extent, Located, Unit
+from bigdebug.trace.across.paths import key_of, short
 from bigdebug.trace.across.stamps import same_content, stamp_of
-from bigdebug.trace.across.step import Step, traced
+from bigdebug.trace.across.step import Step, named, traced
 from bigdebug.trace.across.units import FIRST, Units
 
 

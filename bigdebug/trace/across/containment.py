@@ -10,9 +10,8 @@ import numpy as np
 
 from bigdebug.errors import UnknownOperatorError, UnknownStepError, UntraceableError
 from bigdebug.graph import Stage
-from bigdebug.trace.across.dataflow import named
 from bigdebug.trace.across.located import Located
-from bigdebug.trace.across.step import Parted, Step, contained, parted
+from bigdebug.trace.across.step import Parted, Step, contained, named, parted
 from bigdebug.trace.counts import records
 from bigdebug.trace.places import Places
 

@@ -9,10 +9,10 @@ from typing import Any
 from bigdebug.errors import BigdebugError, UnknownStepError
 from bigdebug.shown import shown
 from bigdebug.trace.across.containment import check_level, passed
-from bigdebug.trace.across.dataflow import key_of, named, short
 from bigdebug.trace.across.flowing import Flowing, Reached
 from bigdebug.trace.across.located import ITEMS, Located, Unit
-from bigdebug.trace.across.step import Step
+from bigdebug.trace.across.paths import key_of, short
+from bigdebug.trace.across.step import Step, named
 from bigdebug.trace.table import Table
 
 _SHOWN = 12

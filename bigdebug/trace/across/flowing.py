@@ -9,10 +9,12 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from bigdebug.errors import BigdebugError
-from bigdebug.trace.across.dataflow import Dataflow, Joined, Link, key_of, named, short
+from bigdebug.trace.across.dataflow import Dataflow
+from bigdebug.trace.across.links import Joined, Link
 from bigdebug.trace.across.located import ITEMS, Extent, Located, Unit
+from bigdebug.trace.across.paths import key_of, short
 from bigdebug.trace.across.stamps import stamp_of
-from bigdebug.trace.across.step import Step, believed, counting, hashed
+from bigdebug.trace.across.step import Step, believed, counting, hashed, named
 from bigdebug.trace.across.units import FIRST, Units, same_count
 from bigdebug.trace.across.ways import Ways
 from bigdebug.trace.positions import distinct

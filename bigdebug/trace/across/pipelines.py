@@ -10,10 +10,12 @@ from bigdebug.errors import PipelineError
 from bigdebug.shown import shown
 from bigdebug.trace.across.asked import Asked, Chosen, asked
 from bigdebug.trace.across.containment import Part, parts, records_of, refuse_parts, within
-from bigdebug.trace.across.dataflow import Dataflow, Said, linked, named, short
+from bigdebug.trace.across.dataflow import Dataflow
 from bigdebug.trace.across.flow import Flow, one_step
 from bigdebug.trace.across.flowing import Flowing, Note
-from bigdebug.trace.across.step import Step, believed
+from bigdebug.trace.across.links import Said, linked
+from bigdebug.trace.across.paths import short
+from bigdebug.trace.across.step import Step, believed, named
 from bigdebug.trace.across.units import Units
 from bigdebug.trace.table import Table
 

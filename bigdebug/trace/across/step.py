@@ -131,3 +131,8 @@ def contained(step: Step) -> Contained | None:
 def parted(step: Step) -> Parted | None:
     """The step, if it is known in parts."""
     return cast(Parted, step) if hasattr(type(step), "results_at") else None
+
+
+def named(step: Step) -> str:
+    """A step as messages have it."""
+    return f"'{step.name or step.id}'"

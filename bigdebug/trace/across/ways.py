@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from bigdebug.trace.across.dataflow import key_of
 from bigdebug.trace.across.located import Extent, Located
+from bigdebug.trace.across.paths import key_of
 from bigdebug.trace.across.step import Step
 
 
