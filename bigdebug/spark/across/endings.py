@@ -14,7 +14,7 @@ from bigdebug.errors import UntraceableError
 from bigdebug.spark.across.folders import File, written
 from bigdebug.spark.across.targets import Target, target_of_rdd, target_of_writer
 from bigdebug.spark.rdd.acting import Acting
-from bigdebug.spark.rdd.runs import Action
+from bigdebug.spark.rdd.action import Action
 from bigdebug.spark.sql.action import Action as FrameAction
 from bigdebug.trace.across.facts import digested
 from bigdebug.trace.run import Run

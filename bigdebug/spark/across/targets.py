@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from bigdebug.errors import UntraceableError
 from bigdebug.spark.across.folders import File, qualified
 from bigdebug.spark.gateway import classes, items
-from bigdebug.spark.rdd.runs import Given
+from bigdebug.spark.rdd.action import Given
 from bigdebug.spark.sql.action import Action
 from bigdebug.trace.across.located import Unit
 

@@ -19,9 +19,10 @@ from bigdebug.spark.captures import Captures, OpenCapture
 from bigdebug.spark.crashes import crashed
 from bigdebug.spark.interruption import handled
 from bigdebug.spark.jobs import USERS, tagged
+from bigdebug.spark.rdd.action import NOTHING_GIVEN, Action, Given
 from bigdebug.spark.rdd.compiler import Compiler
 from bigdebug.spark.rdd.definition import definitions
-from bigdebug.spark.rdd.runs import NOTHING_GIVEN, Action, Given, Runs
+from bigdebug.spark.rdd.runs import Runs
 from bigdebug.spark.rdd.sent import POLICY_PROPERTY, RUN_PROPERTY, STRATEGY_PROPERTY, WATCH_PROPERTY
 from bigdebug.spark.rdd.watching import Watching
 from bigdebug.store.directory import LineageStore

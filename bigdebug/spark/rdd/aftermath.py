@@ -14,8 +14,8 @@ from bigdebug.spark.rdd.resume import Resume
 from bigdebug.trace.run import Run
 
 if TYPE_CHECKING:
+    from bigdebug.spark.rdd.action import Action
     from bigdebug.spark.rdd.recorder import Recorder
-    from bigdebug.spark.rdd.runs import Action
 
 _FOR_EFFECT = ("foreach", "foreachPartition")
 """Actions whose functions are there for what they do, not for what they give."""

@@ -35,8 +35,8 @@ from bigdebug.trace.culprits import Culprits
 from bigdebug.trace.run import Run
 
 if TYPE_CHECKING:
+    from bigdebug.spark.rdd.action import Action
     from bigdebug.spark.rdd.recorder import Recorder
-    from bigdebug.spark.rdd.runs import Action
 
 MOST = 10_000
 """Culprits of one partition that are kept in full."""

@@ -23,8 +23,8 @@ from bigdebug.trace.resumed import Resumed
 from bigdebug.trace.run import Run
 
 if TYPE_CHECKING:
+    from bigdebug.spark.rdd.action import Action
     from bigdebug.spark.rdd.recorder import Recorder
-    from bigdebug.spark.rdd.runs import Action
 
 _LEFT_BEHIND, _CANCELLED = "FileAlreadyExistsException", "SPARK_JOB_CANCELLED"
 
