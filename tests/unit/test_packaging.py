@@ -1,10 +1,13 @@
 """What a stranger gets: the wheel, and the reasons for what it pulls in."""
 
 import json
+import os
 import re
 import shutil
+import site
 import subprocess
 import sys
+import venv
 import zipfile
 from email.parser import Parser
 from fnmatch import fnmatch
@@ -72,6 +75,31 @@ def test_the_wheel_brings_the_panel_as_jupyterlab_loads_it(wheel):
     # The widgets of the views are built along; their licenses go with what they bundle.
     shown = {f"bigdebug/views/static/{name}" for name in ("views.js", "views.css", "licenses.md")}
     assert {name for name in wheel.namelist() if name.startswith("bigdebug/views/static/")} == shown
+
+
+@pytest.mark.skipif(not PANEL.exists(), reason="the panel has not been built, which takes Node: make panel")
+def test_jupyterlab_finds_the_panel_and_the_kernel_of_the_wheel_without_node(wheel, tmp_path):
+    """In an environment of its own, which sees what bigdebug requires and nothing else of this one; no program is on the PATH."""
+    venv.create(tmp_path, with_pip=False)
+    python = tmp_path / "bin" / "python"
+    [packages] = tmp_path.glob("lib/*/site-packages")
+    (packages / "required.pth").write_text("\n".join(site.getsitepackages()))
+    install = [sys.executable, "-m", "pip", "--python", python, "install", "--quiet", "--no-deps", "--no-index", "--ignore-installed", wheel.filename]
+    done = subprocess.run(install, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    alone = {"HOME": str(tmp_path), "PATH": os.devnull, "JUPYTER_PREFER_ENV_PATH": "1", "NO_COLOR": "1"}
+
+    def said(module):
+        command = [python, "-I", "-m", module, "list"]
+        done = subprocess.run(command, capture_output=True, text=True, check=False, env=alone, cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+        return re.sub(r"\x1b\[\d+m", "", done.stdout + done.stderr)
+
+    version = Parser().parsestr(read(wheel, "METADATA"))["Version"]
+    [panel] = [words for line in said("jupyterlab.labextensions").splitlines() if (words := line.split())[:1] == ["bigdebug"]]
+    assert panel[1:4] == [f"v{version}", "enabled", "OK"]
+    [kernel] = [words for line in said("jupyter_client.kernelspecapp").splitlines() if (words := line.split())[:1] == ["bigdebug"]]
+    assert kernel[1] == str(tmp_path / "share" / "jupyter" / "kernels" / "bigdebug")
 
 
 def test_a_tree_without_a_built_panel_installs_and_says_what_is_missing(tmp_path):
