@@ -31,9 +31,10 @@ from bigdebug.spark.crossing import Crossing
 from bigdebug.spark.datasets.attached import Attached
 from bigdebug.spark.datasets.processes import CellAt
 from bigdebug.spark.inquiry import Inquiry
-from bigdebug.spark.jobs import Jobs, alive, followed
+from bigdebug.spark.jobs import Jobs, followed
 from bigdebug.spark.masks import mask
 from bigdebug.spark.policies import policy_of
+from bigdebug.spark.process import alive
 from bigdebug.spark.rdd.captured import Captured
 from bigdebug.spark.rdd.context import LineageContext
 from bigdebug.spark.rdd.lineage_rdd import LineageRDD, lineage_of, trace_of

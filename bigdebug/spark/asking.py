@@ -14,7 +14,7 @@ from pyspark.serializers import CPickleSerializer
 
 from bigdebug.agents.frames import Framed
 from bigdebug.errors import IncompleteLineageError
-from bigdebug.spark.jobs import progress
+from bigdebug.spark.bars import progress
 from bigdebug.spark.lines import reading_lines
 
 _DESTROYED = "after it was destroyed"

@@ -18,7 +18,7 @@ from bigdebug.errors import NotCapturedError
 from bigdebug.shown import shown
 from bigdebug.spark import masks
 from bigdebug.spark.executors import send_agents
-from bigdebug.spark.jobs import RESTART, alive, gone
+from bigdebug.spark.process import RESTART, alive, gone
 from bigdebug.spark.rdd.captured import Captured
 from bigdebug.spark.rdd.context import LineageContext
 from bigdebug.spark.rdd.sources import adopt_source

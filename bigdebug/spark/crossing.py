@@ -21,7 +21,7 @@ from pyspark.sql import DataFrame, Row
 from bigdebug.errors import NondeterminismError, UnknownOperatorError, UntraceableError
 from bigdebug.graph import Operator
 from bigdebug.shown import shown
-from bigdebug.spark.jobs import counted
+from bigdebug.spark.bars import counted
 from bigdebug.spark.rdd.definition import definitions
 from bigdebug.spark.rdd.lineage_rdd import LineageRDD, trace_of
 from bigdebug.spark.rdd.recorder import Recorder

@@ -20,7 +20,7 @@ from bigdebug import agents
 from bigdebug.agents.apart import MOST_POSTED, Reaching, Sweeping, started
 from bigdebug.errors import IncompleteLineageError, StoreError
 from bigdebug.spark.asking import asking
-from bigdebug.spark.jobs import is_one_process
+from bigdebug.spark.process import is_one_process
 from bigdebug.store.directory import LineageStore
 from bigdebug.store.remote import AGAIN, Remote
 

@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 from py4j.protocol import Py4JError
 
+from bigdebug.spark.process import alive
+
 if TYPE_CHECKING:
     from pyspark import SparkContext
 
@@ -78,8 +80,6 @@ def _reconnect(sc: SparkContext) -> None:
 
 
 def _cancel(sc: SparkContext, tag: str, quiet: threading.Event) -> None:
-    from bigdebug.spark.jobs import alive  # which imports this module
-
     end = time.monotonic() + _LATER
     while time.monotonic() < end and alive(sc):
         # An interruption closes connections, also this thread's: it gets another one. Spark may end meanwhile.

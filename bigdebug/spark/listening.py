@@ -15,7 +15,7 @@ from typing import Any
 from pyspark import SparkContext
 
 from bigdebug.agents.watches.sealed import Refused, Sealed, Secret
-from bigdebug.spark.jobs import alive, is_one_process
+from bigdebug.spark.process import alive, is_one_process
 
 log = logging.getLogger("bigdebug")
 

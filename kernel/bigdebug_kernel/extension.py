@@ -8,7 +8,7 @@ from typing import Any
 
 from bigdebug.shown import call_files
 from bigdebug.spark.arrival import Arrivals
-from bigdebug.spark.jobs import show_bars_with
+from bigdebug.spark.bars import show_bars_with
 from bigdebug_kernel.bars import bars_of
 from bigdebug_kernel.cells import Cells, as_typed
 from bigdebug_kernel.celltimes import CellTimes

@@ -9,7 +9,7 @@ from IPython.display import display
 
 from bigdebug.localize.diagnosis import Diagnosis
 from bigdebug.localize.search import Search, show_searches_with
-from bigdebug.spark import jobs
+from bigdebug.spark import bars
 from bigdebug.views.aside import aside
 from bigdebug.views.bundle import missing
 from bigdebug.views.diagnosisview import DiagnosisView
@@ -56,7 +56,7 @@ class SearchDisplay:
         return True
 
     def _live(self, search: Search) -> None:
-        if search.wait(jobs.PATIENCE):
+        if search.wait(bars.PATIENCE):
             return
         self._seen.add(search)
         if (parent := getattr(self._kernel, "_shell_parent", None)) is not None:

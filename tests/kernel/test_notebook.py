@@ -44,10 +44,10 @@ squares = spark.sparkContext.parallelize(range(4), 2).map(lambda n: n * n)
 squares.collect()""",
     "names": "sc is dbg.context is spark.sparkContext, type(sc).__name__",
     "trace": "%lineage trace first --where 'r > 1' goBackAll",
-    "slow": """import time, bigdebug.spark.jobs
-bigdebug.spark.jobs.PATIENCE, patience = 0.0, bigdebug.spark.jobs.PATIENCE
+    "slow": """import time, bigdebug.spark.bars
+bigdebug.spark.bars.PATIENCE, patience = 0.0, bigdebug.spark.bars.PATIENCE
 squares.getLineage().where(lambda n: time.sleep(0.7) is None).count()""",
-    "patient": "bigdebug.spark.jobs.PATIENCE = patience",
+    "patient": "bigdebug.spark.bars.PATIENCE = patience",
     "boom!": "%%lineage boom\nsc.parallelize([1]).count()\nraise LookupError('nothing <here>')",
     "after boom": "sc.isCaptureLineage()",
     "crash!": """%%lineage crash

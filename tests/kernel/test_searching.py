@@ -27,7 +27,7 @@ def displayed(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     found: list[Any] = []
     monkeypatch.setattr("bigdebug_kernel.searching.display", lambda data, **how: found.append(data) or DisplayHandle())
     monkeypatch.setattr(DisplayHandle, "update", lambda self, data, **how: found.append(data))
-    monkeypatch.setattr("bigdebug.spark.jobs.PATIENCE", 0.05)
+    monkeypatch.setattr("bigdebug.spark.bars.PATIENCE", 0.05)
     return found
 
 

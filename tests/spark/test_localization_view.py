@@ -15,7 +15,7 @@ from tqdm import tqdm
 import bigdebug
 from bigdebug.errors import LocalizeError
 from bigdebug.localize.search import Search, show_searches_with
-from bigdebug.spark.jobs import show_bars_with
+from bigdebug.spark.bars import show_bars_with
 from bigdebug.views.payload import VERSION
 
 CORRUPT = 701
@@ -67,7 +67,7 @@ def bars(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
         with tqdm(desc=what, file=io.StringIO()) as made:
             yield made
 
-    monkeypatch.setattr("bigdebug.spark.jobs.PATIENCE", 0.0)
+    monkeypatch.setattr("bigdebug.spark.bars.PATIENCE", 0.0)
     show_bars_with(bar)
     yield titles
     show_bars_with(None)

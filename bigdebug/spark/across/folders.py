@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from bigdebug.spark.gateway import classes
-from bigdebug.spark.jobs import running
+from bigdebug.spark.process import running
 from bigdebug.trace.across.located import FileStamp
 from bigdebug.trace.across.stamps import stamp_of
 from bigdebug.trace.textlines import local_path

@@ -12,7 +12,7 @@ from bigdebug.errors import BigdebugError, UntraceableError
 from bigdebug.spark.across.folders import is_still
 from bigdebug.spark.across.leaffiles import LeafFiles
 from bigdebug.spark.crossing import Crossing
-from bigdebug.spark.jobs import answering
+from bigdebug.spark.process import answering
 from bigdebug.spark.rdd.lineage_rdd import LineageRDD
 from bigdebug.spark.rdd.recorder import Recorder
 from bigdebug.spark.sql.lineage_frame import LineageFrame, lineage_of

@@ -12,7 +12,7 @@ from bigdebug.datasets.questions import Datasets
 from bigdebug.datasets.store import DatasetStore
 from bigdebug.spark.datasets.processes import CellAt
 from bigdebug.spark.datasets.recording import Recording
-from bigdebug.spark.jobs import alive
+from bigdebug.spark.process import alive
 from bigdebug.spark.rdd.context import LineageContext
 from bigdebug.spark.sql.recorder import FrameRecorder
 

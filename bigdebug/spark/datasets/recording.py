@@ -30,7 +30,8 @@ from bigdebug.spark.datasets.settings import Settings
 from bigdebug.spark.datasets.starts import watch_starts
 from bigdebug.spark.datasets.streaming import Streaming
 from bigdebug.spark.datasets.turns import watch_turns
-from bigdebug.spark.jobs import gone, is_ours
+from bigdebug.spark.jobs import is_ours
+from bigdebug.spark.process import gone
 
 log = logging.getLogger("bigdebug")
 

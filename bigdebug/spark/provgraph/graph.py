@@ -25,7 +25,7 @@ from bigdebug.provgraph.report import ImportReport
 from bigdebug.provgraph.walking import Codes, distinct
 from bigdebug.provgraph.workflow import Workflow
 from bigdebug.shown import shown
-from bigdebug.spark.jobs import answering
+from bigdebug.spark.process import answering
 from bigdebug.spark.provgraph.answers import FarAnswer, FrameAnswer
 from bigdebug.spark.provgraph.lookups import MOST, among, fetched, few
 from bigdebug.spark.provgraph.plans import Plan

@@ -6,7 +6,8 @@ from typing import Any
 
 from pyspark import StorageLevel
 
-from bigdebug.spark.jobs import alive, counted
+from bigdebug.spark.bars import counted
+from bigdebug.spark.process import alive
 from bigdebug.spark.sql.actions import unheard
 
 

@@ -11,7 +11,8 @@ from pyspark.sql import functions as F
 from pyspark.sql.pandas.conversion import PandasConversionMixin
 
 from bigdebug.errors import TooLargeError
-from bigdebug.spark.jobs import alive, counted
+from bigdebug.spark.bars import counted
+from bigdebug.spark.process import alive
 from bigdebug.spark.sql.actions import unheard
 from bigdebug.spark.sql.catalyst import bounded
 from bigdebug.spark.sql.keys import by_halves

@@ -10,7 +10,7 @@ from typing import Any
 from pyspark import SparkContext
 
 from bigdebug.shown import shown
-from bigdebug.spark.jobs import worker_python
+from bigdebug.spark.process import worker_python
 from bigdebug.spark.rdd.captured import Captured
 from bigdebug.spark.rdd.recorder import Recorder
 from bigdebug.spark.rdd.sources import adopt_source

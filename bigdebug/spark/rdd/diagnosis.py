@@ -26,7 +26,8 @@ from bigdebug.spark.collector import waiting
 from bigdebug.spark.crashes import ended
 from bigdebug.spark.failing import NOTHING, failed_stages
 from bigdebug.spark.interruption import cancelling
-from bigdebug.spark.jobs import beside, impatient, running, tagged
+from bigdebug.spark.jobs import beside, impatient, tagged
+from bigdebug.spark.process import running
 from bigdebug.spark.rdd.blamed import Blamed, not_told
 from bigdebug.spark.rdd.endings import Endings
 from bigdebug.spark.rdd.sent import working_for

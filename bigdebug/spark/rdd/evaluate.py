@@ -34,7 +34,7 @@ from bigdebug.agents.operations import (
 from bigdebug.errors import ReplayError
 from bigdebug.graph import Form, Operator
 from bigdebug.spark.asking import answers, asking
-from bigdebug.spark.jobs import running
+from bigdebug.spark.process import running
 from bigdebug.spark.rdd.arranged import serializers
 from bigdebug.spark.rdd.definition import ITSELF, Definition, Exchange, Lowering, Narrow, Repartition, resolved
 from bigdebug.spark.rdd.positional import counts, deals, positional

@@ -13,8 +13,8 @@ from pyspark.sql import DataFrame
 from bigdebug.errors import NotCapturedError
 from bigdebug.model import Rids, SourceRecord, pack
 from bigdebug.shown import counted, shown
-from bigdebug.spark.jobs import own_python
 from bigdebug.spark.predicate import PREDICATE
+from bigdebug.spark.process import own_python
 from bigdebug.spark.rdd.arranged import serializers
 from bigdebug.spark.rdd.questions import Questions
 from bigdebug.spark.rdd.recorder import Recorder

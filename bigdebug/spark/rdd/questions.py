@@ -18,7 +18,7 @@ from pyspark.core.rdd import PipelinedRDD
 from bigdebug.agents.recompute import Counted, Pick, Stamp, Without
 from bigdebug.errors import IncompleteLineageError
 from bigdebug.graph import Form, Stage
-from bigdebug.spark.jobs import running
+from bigdebug.spark.process import running
 from bigdebug.spark.rdd.definition import Definition, Source, definitions
 from bigdebug.spark.rdd.recorder import Recorder
 from bigdebug.spark.rdd.rerun import Rerun

@@ -23,7 +23,7 @@ from bigdebug.agents.stage import TOO_LARGE
 from bigdebug.errors import IncompleteLineageError, NondeterminismError, StoreError
 from bigdebug.graph import FINE, Stage
 from bigdebug.spark.asking import answers, asking
-from bigdebug.spark.jobs import running
+from bigdebug.spark.process import running
 from bigdebug.spark.rdd.arranged import serializers
 from bigdebug.spark.rdd.recipe import Again, Recipe
 from bigdebug.spark.rdd.recorder import Recorder

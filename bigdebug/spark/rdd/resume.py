@@ -15,7 +15,7 @@ from pyspark.errors import PySparkException
 from bigdebug.agents.guards.policy import Policy
 from bigdebug.errors import ReplayError
 from bigdebug.shown import counted
-from bigdebug.spark.jobs import answering
+from bigdebug.spark.process import answering
 from bigdebug.spark.rdd.decisions import Decisions, Repair, renamed
 from bigdebug.spark.rdd.outputs import check_letting_go
 from bigdebug.trace.culprit import CrashCulprit

@@ -11,7 +11,7 @@ from pyspark.core.rdd import PipelinedRDD
 
 from bigdebug.errors import SourceChangedError
 from bigdebug.graph import Form, Kind
-from bigdebug.spark.jobs import running
+from bigdebug.spark.process import running
 from bigdebug.spark.rdd.definition import Source, definitions
 from bigdebug.spark.rdd.splits import behind, files, pieces
 from bigdebug.trace.origins import SourceFacts, Stamp

@@ -16,7 +16,8 @@ from bigdebug.agents.trials import Trials, Tried
 from bigdebug.agents.watches.sealed import Secret
 from bigdebug.errors import BigdebugError, LocalizeError, ReplayError
 from bigdebug.localize.oracle import Answer, Budget
-from bigdebug.spark.jobs import beside, tagged, telling
+from bigdebug.spark.bars import telling
+from bigdebug.spark.jobs import beside, tagged
 from bigdebug.spark.listening import Line, Listener, Message
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from bigdebug.agents.guards.crash import Raised
 from bigdebug.graph import CallSite, Operator
 from bigdebug.shown import shown
 from bigdebug.spark.collector import waiting
-from bigdebug.spark.jobs import answering
+from bigdebug.spark.process import answering
 from bigdebug.spark.raised import OfFunction
 from bigdebug.spark.sql.actions import unheard
 from bigdebug.spark.sql.behind import Behind

@@ -9,7 +9,7 @@ import pyarrow as pa
 from bigdebug.errors import NondeterminismError
 from bigdebug.localize.candidates import Candidates, Numbers, together
 from bigdebug.model import SourceRecord
-from bigdebug.spark.jobs import counted
+from bigdebug.spark.bars import counted
 from bigdebug.spark.sql.catalyst import Catalyst
 from bigdebug.spark.sql.expressions import Node
 from bigdebug.spark.sql.far import Far

@@ -17,7 +17,7 @@ from pyspark.sql.classic.dataframe import DataFrame
 from pyspark.sql.pandas.conversion import PandasConversionMixin
 
 from bigdebug.errors import TooLargeError
-from bigdebug.spark.jobs import counted
+from bigdebug.spark.bars import counted
 from bigdebug.spark.sql.expressions import Expr, Expressions, Node
 
 _SCAN = "org.apache.spark.sql.execution.FileSourceScanExec"

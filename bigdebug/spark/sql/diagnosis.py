@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
+from bigdebug.spark.bars import counted
 from bigdebug.spark.crashes import ended
-from bigdebug.spark.jobs import counted
 from bigdebug.spark.sql.blamed import At, Blamed, Input, Looking
 from bigdebug.spark.sql.calls import functions_of, minds_partition
 from bigdebug.spark.sql.catalyst import Catalyst

@@ -7,7 +7,7 @@ from functools import cached_property, reduce
 from typing import Any
 
 from bigdebug.errors import TooLargeError
-from bigdebug.spark.jobs import counted
+from bigdebug.spark.bars import counted
 from bigdebug.spark.sql.actions import unheard
 from bigdebug.spark.sql.catalyst import Catalyst
 from bigdebug.spark.sql.expressions import Expr, Node

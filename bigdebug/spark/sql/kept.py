@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from bigdebug.errors import UntraceableError
-from bigdebug.spark.jobs import counted
+from bigdebug.spark.bars import counted
 from bigdebug.spark.sql.actions import unheard
 from bigdebug.spark.sql.catalyst import Catalyst
 from bigdebug.spark.sql.determinism import arriving, drawing

@@ -12,7 +12,7 @@ from pyspark.sql import DataFrame
 
 from bigdebug.errors import UnknownOperatorError, UntraceableError
 from bigdebug.graph import OperatorGraph
-from bigdebug.spark.jobs import answering
+from bigdebug.spark.process import answering
 from bigdebug.spark.sql.absences import Absences
 from bigdebug.spark.sql.arrivals import Unsettled, inexact
 from bigdebug.spark.sql.catalyst import Catalyst

@@ -20,7 +20,7 @@ from bigdebug.errors import BigdebugError, IncompleteLineageError
 from bigdebug.model import Statistics
 from bigdebug.spark.captures import Captures, OpenCapture
 from bigdebug.spark.crashes import crashed, tell
-from bigdebug.spark.jobs import answering
+from bigdebug.spark.process import answering
 from bigdebug.spark.sql.action import Action
 from bigdebug.spark.sql.catalyst import Catalyst, same_query
 from bigdebug.spark.sql.commands import writing

@@ -12,7 +12,7 @@ from pyspark.errors import PySparkException
 
 from bigdebug.errors import ReplayError
 from bigdebug.shown import shown
-from bigdebug.spark.jobs import answering
+from bigdebug.spark.process import answering
 from bigdebug.spark.sql.blamed import Input, type_of
 from bigdebug.spark.sql.diagnosis import FrameDiagnosis
 from bigdebug.spark.sql.failures import brief

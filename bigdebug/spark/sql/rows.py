@@ -12,7 +12,7 @@ from pyspark.sql import DataFrame, Row
 from bigdebug.errors import TooLargeError, UnknownOperatorError
 from bigdebug.model import Origin
 from bigdebug.shown import counted, shown
-from bigdebug.spark.jobs import answering
+from bigdebug.spark.process import answering
 from bigdebug.spark.sql.actions import unheard
 from bigdebug.spark.sql.catalyst import bounded
 from bigdebug.spark.sql.far import Far, together

@@ -27,7 +27,8 @@ from bigdebug.errors import LocalizeError
 from bigdebug.localize.faults import Asked
 from bigdebug.localize.oracle import Answer
 from bigdebug.model import Outcome
-from bigdebug.spark.jobs import beside, counted, tagged
+from bigdebug.spark.bars import counted
+from bigdebug.spark.jobs import beside, tagged
 from bigdebug.spark.sql.actions import unheard
 from bigdebug.spark.sql.catalyst import Catalyst
 from bigdebug.spark.sql.expressions import Node

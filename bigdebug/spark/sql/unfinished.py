@@ -12,7 +12,7 @@ from pyspark.errors import PySparkException
 
 from bigdebug.errors import BigdebugError
 from bigdebug.spark.failing import Failed, failed_stages
-from bigdebug.spark.jobs import is_one_process
+from bigdebug.spark.process import is_one_process
 from bigdebug.spark.sql.calls import functions_of
 from bigdebug.spark.sql.catalyst import Catalyst
 from bigdebug.spark.sql.executions import KEPT, planned_at, reads_cache

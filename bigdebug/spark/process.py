@@ -1,0 +1,91 @@
+"""Spark's process: whether it runs and can be asked, and which Python its workers are."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from bigdebug.errors import IncompleteLineageError
+
+if TYPE_CHECKING:
+    from pyspark import SparkContext
+
+RESTART = "PySpark starts no other one in this process: restart the kernel, or the program"
+"""What is to be done where Spark's process has ended."""
+
+_ASKING = "_bigdebug_asking"
+"""Where a SparkContext keeps how many questions use their own Python, and the one that it had before the first of them."""
+
+_counting = threading.Lock()
+
+
+def alive(sc: SparkContext) -> bool:
+    """Whether a SparkContext runs: it has not been stopped, nor has Spark's process ended."""
+    return sc._jsc is not None and not gone(sc)
+
+
+def gone(sc: SparkContext) -> bool:
+    """Whether Spark's process has ended, by itself or because it was killed: for its memory, say. Always false where another program started it."""
+    process = getattr(sc._gateway, "proc", None)
+    return process is not None and process.poll() is not None
+
+
+def _there(sc: SparkContext) -> None:
+    if gone(sc):
+        raise IncompleteLineageError("Spark's process has ended, and nothing can be asked of it any more", remedy=f"{RESTART}, and run the job again.")
+
+
+def running(sc: SparkContext) -> SparkContext:
+    """``sc``, if it can still run jobs; else an error of ours."""
+    _there(sc)
+    if sc._jsc is None:
+        raise IncompleteLineageError(
+            "This question needs a Spark job, and the SparkContext has been stopped",
+            remedy="rids(), origins() and lines of local text files are still answered; for the rest, start Spark anew and run the job again.",
+        )
+    return sc
+
+
+def answering(sc: SparkContext) -> None:
+    """Raise IncompleteLineageError if a query can no longer be asked."""
+    _there(sc)
+    if sc._jsc is None:
+        raise IncompleteLineageError("The session of this query has been stopped", remedy="Run the query again, in a new session.")
+
+
+def worker_python(master: str | None, chosen: str) -> str:
+    """What workers of ours run: on this machine the Python of this process, unless the user chose another.
+
+    PySpark would start them with the first python3 on the PATH, which need not have what this one has.
+    """
+    return sys.executable if str(master).startswith("local") and "PYSPARK_PYTHON" not in os.environ else chosen
+
+
+def is_one_process(sc: SparkContext) -> bool:
+    """Whether tasks run in the process of the driver."""
+    return str(sc.master).startswith("local") and not str(sc.master).startswith("local-cluster")
+
+
+@contextmanager
+def own_python(sc: SparkContext) -> Iterator[None]:
+    """Within: ``sc`` sends our functions to workers that have bigdebug, also after it was detached from ``sc``.
+
+    Questions may overlap, in several threads: the last to end gives ``sc`` its Python back.
+    """
+    with _counting:
+        asking, before = vars(sc).get(_ASKING, (0, sc.pythonExec))
+        vars(sc)[_ASKING] = asking + 1, before
+        sc.pythonExec = worker_python(sc.master, before)
+    try:
+        yield
+    finally:
+        with _counting:
+            asking, before = vars(sc).pop(_ASKING)
+            if asking > 1:
+                vars(sc)[_ASKING] = asking - 1, before
+            else:
+                sc.pythonExec = before
