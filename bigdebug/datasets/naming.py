@@ -8,8 +8,8 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Mapping
-from urllib.parse import unquote
 
+from bigdebug.datasets.databases import of_jdbc, server_of
 from bigdebug.datasets.model import Dataset
 
 _URI = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):(?://([^/]*))?(.*)", re.DOTALL)
@@ -23,18 +23,13 @@ _KEYED = frozenset({"s3", "gs", "abfss", "wasbs", "oss", "cos", "obs"})
 _CONTAINED = frozenset({"abfss", "wasbs"})
 """Where what stands before the @ is no user but a container."""
 
-_JDBC = {"postgresql": ("postgres", "5432"), "mysql": ("mysql", "3306"), "mariadb": ("mysql", "3306"), "sqlserver": ("mssql", "1433"),
-         "oracle": ("oracle", "1521"), "redshift": ("redshift", "5439"), "db2": ("db2", "50000"), "snowflake": ("snowflake", ""),
-         "trino": ("trino", "8080"), "teradata": ("teradata", "1025"), "clickhouse": ("clickhouse", "8123")}
-"""OpenLineage's name of a kind of database, and the port where its URLs name none."""
-
-_QUOTED = re.compile(r"""(?:(?:"[^"]+"|`[^`]+`|\[[^\]]+\]|[\w$]+)(?:\.|$))+""")
-"""A table's name in parts, as databases quote them."""
-
 _TABLE = re.compile(r"/[^/]*\.([\w$]+)$")
 
-_NAMED = ("table", "dbtable", "collection", "resource", "es.resource", "path", "topic", "subscribe", "host")
-"""Options by which sources that are not known here say what they read."""
+_SAID = (
+    ("uri", "url", "sfurl", "nodes", "host", "master", "endpoint", "accountendpoint"), ("project", "catalog", "database", "sfdatabase", "db", "keyspace"),
+    ("schema", "sfschema", "dataset"), ("table", "dbtable", "tablename", "collection", "container", "resource", "topic", "subscribe", "stream", "streamname", "index", "query"),
+)
+"""Options by which sources that are not known here say what they read, from where to which table: by the last word of their names (``es.nodes``)."""
 
 
 def of_path(uri: str, form: str = "", kind: str = "files") -> Dataset:
@@ -46,7 +41,7 @@ def of_path(uri: str, form: str = "", kind: str = "files") -> Dataset:
     path = _cleared((re.split("[?#]", found[3])[0] if scheme.startswith("http") else found[3]) or "/")
     if scheme == "file":
         return Dataset("file", path, kind, form)
-    server = (found[2] or "") if scheme in _CONTAINED else _server(found[2] or "")
+    server = (found[2] or "") if scheme in _CONTAINED else server_of(found[2] or "")
     if scheme in _KEYED:
         path = path.lstrip("/") or "/"
     return Dataset(f"{scheme}://{server}", path, kind, form)
@@ -58,7 +53,7 @@ def of_table(name: str, store: str = "", location: str = "", form: str = "", kin
     """
     found = _URI.fullmatch(store)
     if found is not None and found[1] == "thrift":
-        namespace = f"hive://{_server((found[2] or '').split(',')[0])}"
+        namespace = f"hive://{server_of((found[2] or '').split(',')[0])}"
     else:
         namespace = str(of_path(store)) if found is not None or store.startswith("/") else store
     at = str(of_path(location)) if location else ""
@@ -72,37 +67,27 @@ def of_session(session: str, name: str, kind: str) -> Dataset:
 
 def of_kafka(servers: str, topic: str) -> Dataset:
     """A topic. Of several servers the first by name is its namespace, in whatever order they are given."""
-    first = min((_server(each.strip().rpartition("://")[2]) for each in servers.split(",")), default="")
+    first = min((server_of(each.strip().rpartition("://")[2]) for each in servers.split(",")), default="")
     return Dataset(f"kafka://{first}", topic, "topic", "kafka")
 
 
-def of_jdbc(url: str, table: str) -> Dataset:
-    """A table of a database, quoted or not, or what a query in its place gives: that is named by its text."""
-    sort, rest = _split(url.removeprefix("jdbc:"))
-    known, port = _JDBC.get(sort, (sort, ""))
-    if sort == "oracle":
-        rest = re.sub(r"^(?:thin|oci):[^@]*@/{0,2}([^:/]+:\d+)[:/]?", r"//\1/", rest)
-    server, database = _server_and_database(rest)
-    words = _words(rest)
-    database = words.get("databasename") or words.get("database") or words.get("db") or database
-    name = ".".join(filter(None, (database, _unquoted(" ".join(table.split())))))
-    if not server:
-        return Dataset(known, name, "jdbc", "jdbc")
-    return Dataset(f"{known}://{server if ':' in server or not port else f'{server}:{port}'}", name, "jdbc", "jdbc")
-
-
 def of_source(form: str, options: Mapping[str, str]) -> Dataset:
-    """What a format names by its options. Of a format that is not known here: by the option that says most, or by the format alone."""
+    """What a format names by its options. Of a format that is not known here: by the options that say where
+    it is, or by the format alone.
+    """
     given = {name.lower(): value for name, value in options.items()}
-    if form == "jdbc" and "url" in given:
-        return of_jdbc(given["url"], given.get("dbtable") or given.get("query") or "")
+    if form == "jdbc" or given.get("url", "").startswith("jdbc:"):
+        return of_jdbc(given.get("url", ""), given.get("dbtable") or given.get("query") or "")
     if form == "kafka":
         topic = given.get("topic") or given.get("subscribe") or given.get("subscribepattern") or given.get("assign") or ""
         return of_kafka(given.get("kafka.bootstrap.servers", ""), topic)
     if "path" in given:
         return of_path(given["path"], form)
-    named = next((given[name].rpartition("@")[2] if name == "host" else given[name] for name in _NAMED if given.get(name)), "")
-    return Dataset(form, named, "unknown", form)
+    words = {name.rpartition(".")[2]: value for name, value in given.items() if value}
+    server, *table = (next((words[name] for name in names if name in words), "") for names in _SAID)
+    found = _URI.fullmatch(server)
+    place = "".join((found[2] or "", re.split("[?#]", found[3])[0])) if found is not None and found[2] is not None else server
+    return Dataset(form, "/".join(filter(None, (place.rpartition("@")[2].rstrip("/"), ".".join(filter(None, table))))), "unknown", form)
 
 
 def last_part(name: str, kind: str = "") -> str:
@@ -117,33 +102,3 @@ def _cleared(path: str) -> str:
     """A path without what says nothing: doubled and last slashes, dots."""
     normal = posixpath.normpath(path.replace("\\", "/"))
     return "/" + normal.lstrip("/") if path.startswith("/") else normal
-
-
-def _server(authority: str) -> str:
-    return authority.rpartition("@")[2].lower()
-
-
-def _split(rest: str) -> tuple[str, str]:
-    sort, _, rest = rest.partition(":")
-    return sort.lower(), rest
-
-
-def _server_and_database(rest: str) -> tuple[str, str]:
-    """Of ``//user:password@host:port/database?...``, or ``memory:name;...`` as embedded databases have it."""
-    place = re.split(r"[;?]", rest, maxsplit=1)[0]
-    if not place.startswith("//"):
-        server, _, service = place.partition("@")[2].rpartition(":") if "@" in place else ("", "", place)
-        return _server(server), service
-    server, _, database = place[2:].partition("/")
-    return _server(server.split(",")[0]), unquote(database)
-
-
-def _unquoted(table: str) -> str:
-    """A table's name without the quotes that change nothing in it; a query as it is."""
-    return re.sub(r'["`\[\]]', "", table) if _QUOTED.fullmatch(table) else table
-
-
-def _words(rest: str) -> dict[str, str]:
-    """``;name=value;name=value`` and ``?name=value&name=value``."""
-    found = [each.partition("=") for each in re.split(r"[;?&]", rest)[1:]]
-    return {name.strip().lower(): value for name, _, value in found}

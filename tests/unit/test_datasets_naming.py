@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from bigdebug.datasets import naming
 from bigdebug.datasets.model import Dataset
+from bigdebug.datasets.secrets import without_secrets
 
 PATHS = {
     "file:///a//b/": ("file", "/a/b"),
@@ -35,7 +36,27 @@ JDBC = {
     ("jdbc:mysql://h/shop", "`my``t`"): ("mysql://h:3306", "shop.`my``t`"),
     ("jdbc:sqlserver://h;databaseName=d", "[dbo].[t]"): ("mssql://h:1433", "d.dbo.t"),
     ("jdbc:odd://h/d", "(select  1\n x) q"): ("odd://h", "d.(select 1 x) q"),
+    ("jdbc:teradata://h/DATABASE=d,USER=u,PASSWORD=p", "t"): ("teradata://h:1025", "d.t"),
+    ("jdbc:db2://h:50000/d:user=u;password=p;", "t"): ("db2://h:50000", "d.t"),
+    ("jdbc:informix-sqli://h:1533/d:INFORMIXSERVER=s;user=u", "t"): ("informix-sqli://h:1533", "d.t"),
+    ("jdbc:mysql://address=(host=H)(port=3307)(user=u)(password=p)/d", "t"): ("mysql://h:3307", "d.t"),
+    ("jdbc:mysql://(host=h,port=3307,user=u,password=p)/d", "t"): ("mysql://h:3307", "d.t"),
+    ("jdbc:mysql:replication://h,i/d", "t"): ("mysql://h:3306", "d.t"),
+    ("jdbc:sqlserver://;serverName=H;databaseName=d", "t"): ("mssql://h:1433", "d.t"),
+    ("jdbc:oracle:thin:u/p@tcps://h:2484/svc", "t"): ("oracle://h:2484", "svc.t"),
+    ("jdbc:bigquery://https://www.googleapis.com:443;ProjectId=p", "d.t"): ("bigquery://www.googleapis.com:443", "p.d.t"),
+    ("jdbc:postgresql://h/d?currentSchema=s", "t"): ("postgres://h:5432", "d.s.t"),
+    ("jdbc:postgresql://h/d?currentSchema=s", '"other"."t.u"'): ("postgres://h:5432", "d.other.t.u"),
+    ("jdbc:snowflake://a.snowflakecomputing.com/?db=D&schema=S", "T"): ("snowflake://a.snowflakecomputing.com", "D.S.T"),
+    ("jdbc:sqlite:/data/year=2020/d:x=1/y.db", "t"): ("sqlite", "/data/year=2020/d:x=1/y.db.t"),
 }
+
+ASKED = (
+    "postgresql://h/d?user=%u&password=%p", "postgresql://%u:%p@h/d", "mysql://(host=h,user=%u,password=%p)/d", "mysql://address=(host=h)(user=%u)(password=%p)/d",
+    "db2://h:50000/d:password=%p;user=%u;", "teradata://h/USER=%u,PASSWORD=%p", "teradata://h/PASSWORD=%p,USER=%u,DATABASE=d", "oracle:thin:%u/%p@h:1521:d",
+    "oracle:thin:%u/%p@(DESCRIPTION=(ADDRESS=(HOST=h)))", "oracle:oci8:%u/%p@d", "sqlserver://h;user=%u;password={%p}", "redshift:iam://h:5439/d?AccessKeyID=%u&SecretAccessKey=%p",
+    "awsathena://AwsRegion=r;User=%u;Password=%p", "databricks://h:443/d;UID=%u;PWD=%p", "h2:tcp://h/~/d;USER=%u;PASSWORD=%p", "derby:d;user=%u;password=%p",
+)
 
 
 @pytest.mark.parametrize("uri", PATHS)
@@ -50,6 +71,16 @@ def test_tables_of_databases_have_one_name(url: str, table: str) -> None:
     assert (found.namespace, found.name) == JDBC[url, table]
 
 
+@pytest.mark.parametrize("url", ASKED)
+def test_who_asks_is_no_part_of_a_table_and_two_tables_are_two(url: str) -> None:
+    """Also when what is secret has been taken out of their names."""
+    def named(user: str, password: str, table: str) -> str:
+        return without_secrets(str(naming.of_jdbc(f"jdbc:{url}".replace("%u", user).replace("%p", password), table)))
+
+    assert named("bob", "hunter22", "s.t") == named("eve", "pass+word1", "s.t")
+    assert named("bob", "hunter22", "s.t") != named("bob", "hunter22", "s.u")
+
+
 def test_a_table_knows_where_its_files_are() -> None:
     table = naming.of_table("spark_catalog.default.orders", "file:/w", "file:/w/orders", "parquet")
     assert (str(table), table.location) == ("file:/w/default.orders", str(naming.of_path("/w/orders")))
@@ -62,6 +93,9 @@ def test_topics_and_what_is_not_known() -> None:
     assert naming.of_source("rate", {}) == Dataset("rate", "")
     assert naming.of_source("mongodb", {"collection": "c"}) == Dataset("mongodb", "c")
     assert naming.of_source("odd", {"host": "bob:hunter2@h:9200"}) == Dataset("odd", "h:9200")
+    assert naming.of_source("mongo", {"connection.uri": "mongodb://u:p@h/?x=1", "database": "d", "collection": "c"}) == Dataset("mongo", "h/d.c")
+    assert naming.of_source("snowflake", {"sfURL": "a.b.com", "sfDatabase": "D", "sfSchema": "S", "dbtable": "T", "sfPassword": "p"}) == Dataset("snowflake", "a.b.com/D.S.T")
+    assert naming.of_source("redshift", {"url": "jdbc:redshift://h/d?user=u", "dbtable": "t"}) == naming.of_jdbc("jdbc:redshift://h/d", "t")
     assert naming.of_source("csv", {"PATH": "/a"}) == naming.of_path("/a")
     assert str(naming.of_source("rate", {})) == "rate"
 
