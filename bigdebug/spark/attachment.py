@@ -144,7 +144,7 @@ def rdd(frame: DataFrame) -> Any:
     if known is None or known._recorder is not context._bigdebug:
         known = made.__dict__["_captured_as"] = adopt_source(context._bigdebug, made, "rdd", "df.rdd", {"type": "rdd"})
         known.__dict__["_rows_number"] = made.id()
-        context._bigdebug.crossing.taken(known, frame)
+        context._bigdebug.crossing.seams.taken(known, frame)
     return known
 
 
@@ -153,7 +153,7 @@ def create_frame(self: SparkSession, data: Any, *args: Any, **kwargs: Any) -> An
     made = _plain_create(self, data, *args, **kwargs)
     recorder = vars(self).get(actions.RECORDER)
     if recorder is not None and isinstance(data, Captured):
-        recorder.crossing.made(made, data)
+        recorder.crossing.seams.made(made, data)
     elif recorder is not None and not isinstance(data, RDD):
-        recorder.crossing.gave(made)
+        recorder.crossing.seams.gave(made)
     return made

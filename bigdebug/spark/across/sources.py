@@ -46,11 +46,11 @@ class Sources:
         """Those of them that it read itself: not those that another run read, whose records it was given in memory."""
         if isinstance(run, FrameRun):
             whole = lineage_of(run)
-            others = {**self._crossing.records_in(whole), **self._crossing.originals_in(whole)}
+            others = {**self._crossing.seams.records_in(whole), **self._crossing.seams.originals_in(whole)}
             leaves = [leaf for operator, leaf in run.questions.leaves.items() if operator not in others and leaf.files]
             paths = {extent.path for leaf in leaves for extent in LeafFiles(run.questions.catalyst, leaf).extents({})}
         else:
-            frames = self._crossing.rows_in(run)
+            frames = self._crossing.seams.rows_in(run)
             paths = {extent.path for source, facts in run.sources.items() if source not in frames for extent in of_facts.extents(facts, "")}
         return tuple(extent for extent in self.extents(run) if extent.path in paths)
 
@@ -62,8 +62,8 @@ class Sources:
                 _ = run.questions.leaves
             except BigdebugError as refused:
                 return (str(refused),)
-            return tuple(f"{name}: its rows were in memory, and nothing is known behind them" for name in self._crossing.unknown_in(lineage_of(run)))
-        known = self._crossing.rows_in(run)
+            return tuple(f"{name}: its rows were in memory, and nothing is known behind them" for name in self._crossing.seams.unknown_in(lineage_of(run)))
+        known = self._crossing.seams.rows_in(run)
         return tuple(
             f"{facts.dataset}: its records were made outside of bigdebug, and nothing is known behind them"
             for source, facts in run.sources.items() if facts.type == "rdd" and facts.stamps and source not in known
@@ -86,7 +86,7 @@ class Sources:
 
     def _back_of_rdd(self, trace: LineageRDD) -> Iterable[Located]:
         run = trace.run
-        frames = self._crossing.rows_in(run)
+        frames = self._crossing.seams.rows_in(run)
         for source, places in trace.goBackAll().standing.items():
             if not any(map(len, places.values())):
                 continue
@@ -99,7 +99,7 @@ class Sources:
         questions = trace.run.questions
         if not questions.leaves:
             return
-        made, originals = self._crossing.records_in(trace), self._crossing.originals_in(trace)
+        made, originals = self._crossing.seams.records_in(trace), self._crossing.seams.originals_in(trace)
         found = trace.goBackAll()
         for operator in found.operators:
             leaf, part = questions.leaves[operator], found[trace.run.graph[operator]]
@@ -120,7 +120,7 @@ class Sources:
 
     def _ahead_of_rdd(self, run: Run, given: Sequence[Located]) -> LineageRDD | None:
         found: dict[int, Places] = {}
-        frames = self._crossing.rows_in(run)
+        frames = self._crossing.seams.rows_in(run)
         for source, facts in run.sources.items():
             if source in frames:
                 rows = self.ahead(self._frames.asked(frames[source]), given)
@@ -134,7 +134,7 @@ class Sources:
     def _ahead_of_frame(self, run: FrameRun, given: Sequence[Located]) -> LineageFrame | None:
         questions, whole = run.questions, lineage_of(run)
         starts: dict[int, Any] = {}
-        made, originals = self._crossing.records_in(whole), self._crossing.originals_in(whole)
+        made, originals = self._crossing.seams.records_in(whole), self._crossing.seams.originals_in(whole)
         for operator, leaf in questions.leaves.items():
             if operator in made:
                 read = self._crossing.whole(made[operator])
@@ -156,7 +156,7 @@ class Sources:
         if isinstance(run, FrameRun):
             yield from self._extents_of_frame(run)
             return
-        frames = self._crossing.rows_in(run)
+        frames = self._crossing.seams.rows_in(run)
         for source, facts in run.sources.items():
             if source in frames:
                 yield from self._extents(self._frames.asked(frames[source]))
@@ -171,7 +171,7 @@ class Sources:
         except BigdebugError:
             return  # incomplete() says so
         whole, stamps = lineage_of(run), {of_facts.path_of(path): of_facts.stamp_from(stamp) for path, stamp in run.questions.stamps.items()}
-        made, originals = self._crossing.records_in(whole), self._crossing.originals_in(whole)
+        made, originals = self._crossing.seams.records_in(whole), self._crossing.seams.originals_in(whole)
         for operator, leaf in leaves.items():
             if operator in made:
                 yield from self._extents(self._crossing.whole(made[operator]).run)

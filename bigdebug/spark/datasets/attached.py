@@ -77,7 +77,7 @@ class Attached:
         recording: Recording = shared.recording
         recording.open()
         recording.name_cells(self._cell_at)
-        recording.frames_of = self._recorder.crossing.frames_of
+        recording.frames_of = self._recorder.crossing.seams.frames_of
         runs = recording.runs
         self._frames.named, self._frames.ran, self._frames.stands, self._recorder.following = runs.action, runs.ran, runs.stands, runs.of
 

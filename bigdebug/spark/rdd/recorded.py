@@ -78,7 +78,7 @@ class Recorded:
     def _to_java_object_rdd(self) -> Any:
         """As PySpark's: the rows of a DataFrame, in the JVM."""
         if self._recorder.crossing is not None:  # there is a session
-            self._recorder.crossing.becomes_rows(self)
+            self._recorder.crossing.seams.becomes_rows(self)
         return PLAIN._to_java_object_rdd(self)
 
     def getLineage(self) -> LineageRDD:

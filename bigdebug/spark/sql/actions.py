@@ -63,7 +63,7 @@ def _remembered(method: Any) -> Any:
         made = method(self, *args, **kwargs)
         recorder = vars(self.sparkSession).get(RECORDER)
         if recorder is not None:
-            recorder.crossing.checkpointed(made, self)
+            recorder.crossing.seams.checkpointed(made, self)
         return made
 
     return remembered

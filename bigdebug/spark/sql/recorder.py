@@ -314,7 +314,7 @@ class FrameRecorder:
             self.think_time.add(run)
 
     def _questions(self, frame: Any, conditions: Future[Conditions], executed: PlanOperator | None = None) -> Questions:
-        questions = Questions(self.spark, frame, conditions, self.crossing.given, executed)
+        questions = Questions(self.spark, frame, conditions, self.crossing.seams.given, executed)
         with self._alone:
             workload = next((workload for known, workload in self._workloads.items() if same_query(known, frame)), None)
         questions.declared = None if workload is None else Declared(workload, self.users)
