@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from threading import Event
 from typing import Any
@@ -19,20 +18,12 @@ from bigdebug.spark.localizing import Asked, localize
 from bigdebug.spark.mining import mine
 from bigdebug.spark.rdd.lineage_rdd import LineageRDD
 from bigdebug.spark.sql.lineage_frame import LineageFrame
+from bigdebug.spark.tracer import Tracer
 from bigdebug.trace.given import number
 
 
-class Inquiry(ABC):
-    """Questions about wrong results, for a session that has the lineage of what it is asked about."""
-
-    @property
-    @abstractmethod
-    def progress(self) -> bool:
-        """Whether questions that take longer than a second show how far they are."""
-
-    @abstractmethod
-    def lineage(self, what: Any) -> Any:
-        """The trace over all records of an RDD or rows of a DataFrame, or over what a run's action was called on."""
+class Inquiry(Tracer):
+    """Questions about wrong results."""
 
     def localize(
         self, target: Any, test: Any = None, *, key: Any = None, whole: Callable[[list[Any]], Any] | None = None,
