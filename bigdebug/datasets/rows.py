@@ -42,7 +42,7 @@ def write(db: sqlite3.Connection, process: Process) -> None:
         )
         db.execute("DELETE FROM measure WHERE process = ?", (number,))
         if before[1] != flow:
-            db.execute("DELETE FROM flow WHERE id = ? AND NOT EXISTS (SELECT 1 FROM process WHERE flow = ?)", (before[1], before[1]))
+            _unless_done(db, before[1])
     db.executemany(
         "INSERT INTO measure (process, number, schema, rows, size) VALUES (?, ?, ?, ?, ?)",
         [(number, i, _schema(db, each.schema), each.rows, each.size) for i, each in enumerate((*process.reads, *process.writes))],
@@ -110,6 +110,13 @@ def _flow(db: sqlite3.Connection, process: Process) -> int:
     )
 
 
+def _unless_done(db: sqlite3.Connection, flow: int) -> None:
+    """Take a flow away that no process did, as is known by now, and its edges between columns: else questions would go along them."""
+    (lineage,) = db.execute("SELECT lineage FROM flow WHERE id = ?", (flow,)).fetchone()
+    db.execute("DELETE FROM flow WHERE id = ?1 AND NOT EXISTS (SELECT 1 FROM process WHERE flow = ?1)", (flow,))
+    db.execute("DELETE FROM lineage WHERE id = ?1 AND NOT EXISTS (SELECT 1 FROM flow WHERE lineage = ?1)", (lineage,))
+
+
 def _dataset(db: sqlite3.Connection, dataset: Dataset) -> int:
     namespace, name, kind, form, location = _bound(dataset.namespace, dataset.name, dataset.kind, dataset.format, dataset.location)
     found = db.execute("SELECT id, kind, format, location FROM dataset WHERE namespace = ? AND name = ?", (namespace, name)).fetchone()
@@ -137,7 +144,8 @@ def _touch(db: sqlite3.Connection, identity: int, place: str) -> None:
     db.execute("DELETE FROM touch WHERE dataset = ?1 OR other = ?1", (identity,))
     others = {identity}
     if place:
-        above = json.dumps([place, *(place[:i] for i, letter in enumerate(place) if letter == "/" and place[:i])])
+        slashes = [i for i, letter in enumerate(place) if letter == "/"]
+        above = json.dumps([place, *(place[:i] for i in slashes if i), *(place[: i + 1] for i in slashes)])  # what is a root alone ends with its slash
         others.update(i for (i,) in db.execute("SELECT dataset.id FROM json_each(?) JOIN dataset ON dataset.place = value", (above,)))
         inside = place if place.endswith("/") else f"{place}/"
         others.update(i for (i,) in db.execute("SELECT id FROM dataset WHERE place > ? AND place < ?", (inside, f"{inside[:-1]}0")))
