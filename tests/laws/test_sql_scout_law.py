@@ -15,7 +15,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
-from bigdebug.spark.sql.chains import chain
+from bigdebug.spark.sql.crashes.chains import chain
 from tests.laws.test_sql_laws import SOME
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("untold")]
@@ -129,7 +129,7 @@ def test_operators_are_blamed_together_as_each_is_alone(dbg: Any, spark: Any, ro
     for chosen in (seen, lambda *given: []):
         before = len(dbg.runs)
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("bigdebug.spark.sql.scouting.chain", chosen)
+            patch.setattr("bigdebug.spark.sql.crashes.scouting.chain", chosen)
             if crashes(frame):
                 runs.append(dbg.runs[before])
                 len(runs[-1].culprits)

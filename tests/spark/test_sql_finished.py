@@ -15,7 +15,7 @@ from pyspark.sql import functions as F
 
 import bigdebug
 from bigdebug.spark.sql.catalyst import Catalyst
-from bigdebug.spark.sql.heard import Heard
+from bigdebug.spark.sql.crashes.heard import Heard
 
 ROWS, KEYS, BAD = 2_000, 50, 7
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from pyspark.sql import functions as F
 
-from bigdebug.spark.sql.waves import MOST
+from bigdebug.spark.sql.crashes.waves import MOST
 
 pytestmark = pytest.mark.usefixtures("untold", "unhurried")
 

@@ -20,7 +20,7 @@ from pyspark.sql import functions as F
 
 from bigdebug.errors import ReplayError
 from bigdebug.spark.sql.catalyst import Catalyst
-from bigdebug.spark.sql.waves import Partitions
+from bigdebug.spark.sql.crashes.waves import Partitions
 
 PARTITIONS = 40
 
@@ -183,7 +183,7 @@ def test_what_finished_of_another_query_says_nothing_of_this_one(dbg: Any, rows:
 
 
 def test_where_nothing_is_found_in_what_was_left_the_rest_is_looked_at(dbg: Any, rows: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bigdebug.spark.sql.unfinished.Unfinished.of", lambda self, plan, partitions: Partitions([0]))
+    monkeypatch.setattr("bigdebug.spark.sql.crashes.unfinished.Unfinished.of", lambda self, plan, partitions: Partitions([0]))
     assert numbers(failed(dbg, rows.select(crashing(30))).culprits) == [30]
 
 
@@ -220,7 +220,7 @@ def test_where_python_is_interrupted_no_culprit_is_lost_or_told_twice(dbg: Any, 
             interrupted.append(True)
             raise KeyboardInterrupt
 
-    monkeypatch.setattr("bigdebug.spark.sql.diagnosis.counted", counted)
+    monkeypatch.setattr("bigdebug.spark.sql.crashes.diagnosis.counted", counted)
     for _ in range(2):
         with pytest.raises(KeyboardInterrupt):
             list(run.culprits)

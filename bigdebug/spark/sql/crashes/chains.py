@@ -7,9 +7,9 @@ from collections.abc import Iterable, Sequence
 from bigdebug.spark.sql import code
 from bigdebug.spark.sql.calls import functions_of
 from bigdebug.spark.sql.catalyst import Catalyst
+from bigdebug.spark.sql.crashes.trials import trials
+from bigdebug.spark.sql.crashes.walk import Step
 from bigdebug.spark.sql.expressions import Expr, Node
-from bigdebug.spark.sql.trials import trials
-from bigdebug.spark.sql.walk import Step
 
 _PASSING = ("Project", "Filter")
 """Nodes that give a row for each of theirs, or none."""

@@ -12,10 +12,10 @@ from bigdebug.spark.collector import waiting
 from bigdebug.spark.sql import code
 from bigdebug.spark.sql.catalyst import Catalyst
 from bigdebug.spark.sql.code import Guarding
-from bigdebug.spark.sql.crashed import Crashed, Crashing
+from bigdebug.spark.sql.crashes.crashed import Crashed, Crashing
+from bigdebug.spark.sql.crashes.together import of_aggregates, of_groups
+from bigdebug.spark.sql.crashes.waves import MOST, Waves
 from bigdebug.spark.sql.expressions import Expr, Node
-from bigdebug.spark.sql.together import of_aggregates, of_groups
-from bigdebug.spark.sql.waves import MOST, Waves
 
 
 class Said(NamedTuple):

@@ -17,22 +17,22 @@ from bigdebug.spark.collector import waiting
 from bigdebug.spark.process import answering
 from bigdebug.spark.raised import OfFunction
 from bigdebug.spark.sql.actions import unheard
-from bigdebug.spark.sql.behind import Behind
 from bigdebug.spark.sql.calls import functions_of
 from bigdebug.spark.sql.catalyst import Catalyst
-from bigdebug.spark.sql.crashed import Crashed
+from bigdebug.spark.sql.crashes.behind import Behind
+from bigdebug.spark.sql.crashes.crashed import Crashed
+from bigdebug.spark.sql.crashes.named import part
+from bigdebug.spark.sql.crashes.sizes import Sizes
+from bigdebug.spark.sql.crashes.telling import Key, Telling, key_of
+from bigdebug.spark.sql.crashes.thrown import UNREPEATED, Exceptions, Thrown
+from bigdebug.spark.sql.crashes.trials import Trial, culpable, throwing_or_large
+from bigdebug.spark.sql.crashes.unoptimized import unoptimized
+from bigdebug.spark.sql.crashes.walk import through
+from bigdebug.spark.sql.crashes.waves import MOST, Waves
 from bigdebug.spark.sql.expressions import Node
 from bigdebug.spark.sql.lineage_frame import LineageFrame, lineage_of
-from bigdebug.spark.sql.named import part
 from bigdebug.spark.sql.reading import name_of
 from bigdebug.spark.sql.runs import FrameRun
-from bigdebug.spark.sql.sizes import Sizes
-from bigdebug.spark.sql.telling import Key, Telling, key_of
-from bigdebug.spark.sql.thrown import UNREPEATED, Exceptions, Thrown
-from bigdebug.spark.sql.trials import Trial, culpable, throwing_or_large
-from bigdebug.spark.sql.unoptimized import unoptimized
-from bigdebug.spark.sql.walk import through
-from bigdebug.spark.sql.waves import MOST, Waves
 from bigdebug.trace.culprit import CrashCulprit
 from bigdebug.trace.culprits import Culprits
 

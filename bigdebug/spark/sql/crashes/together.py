@@ -14,11 +14,11 @@ from bigdebug.spark.sql import code
 from bigdebug.spark.sql.calls import functions_in
 from bigdebug.spark.sql.catalyst import Catalyst
 from bigdebug.spark.sql.code import Guarding
-from bigdebug.spark.sql.crashed import Crashed, Crashing
+from bigdebug.spark.sql.crashes.crashed import Crashed, Crashing
+from bigdebug.spark.sql.crashes.named import Named
+from bigdebug.spark.sql.crashes.waves import MOST, Waves
 from bigdebug.spark.sql.expressions import Expr, Node
-from bigdebug.spark.sql.named import Named
 from bigdebug.spark.sql.rewriting import from_below
-from bigdebug.spark.sql.waves import MOST, Waves
 
 Names = tuple[tuple[int, int], ...]
 """Of rows on which a function crashed together, the last of them in flight."""

@@ -15,29 +15,29 @@ from pyspark.errors import PySparkException
 
 from bigdebug.spark.bars import counted
 from bigdebug.spark.crashes import ended
-from bigdebug.spark.sql.blamed import At, Blamed, Input, Looking
 from bigdebug.spark.sql.calls import functions_of, minds_partition
 from bigdebug.spark.sql.catalyst import Catalyst
 from bigdebug.spark.sql.code import Guarding
+from bigdebug.spark.sql.crashes.blamed import At, Blamed, Input, Looking
+from bigdebug.spark.sql.crashes.finished import Finished
+from bigdebug.spark.sql.crashes.folding import planned
+from bigdebug.spark.sql.crashes.glance import Glance
+from bigdebug.spark.sql.crashes.grouped import of_values
+from bigdebug.spark.sql.crashes.looking import Look, placed
+from bigdebug.spark.sql.crashes.scalars import with_values
+from bigdebug.spark.sql.crashes.scout import AloneError
+from bigdebug.spark.sql.crashes.scouting import Scouting
+from bigdebug.spark.sql.crashes.sizes import Sizes
+from bigdebug.spark.sql.crashes.stopping import doubts, may_stop, sharing
+from bigdebug.spark.sql.crashes.telling import Telling
+from bigdebug.spark.sql.crashes.unfinished import Failure, Unfinished
+from bigdebug.spark.sql.crashes.walk import Step, steps_of
+from bigdebug.spark.sql.crashes.waves import Asking, PartitionWaves, Waves, every
 from bigdebug.spark.sql.expressions import Node
 from bigdebug.spark.sql.failures import brief, is_cancelled
-from bigdebug.spark.sql.finished import Finished
 from bigdebug.spark.sql.fitting import fitting
-from bigdebug.spark.sql.folding import planned
-from bigdebug.spark.sql.glance import Glance
-from bigdebug.spark.sql.grouped import of_values
-from bigdebug.spark.sql.looking import Look, placed
 from bigdebug.spark.sql.runs import FrameRun
-from bigdebug.spark.sql.scalars import with_values
-from bigdebug.spark.sql.scout import AloneError
-from bigdebug.spark.sql.scouting import Scouting
 from bigdebug.spark.sql.sessions import SHARING
-from bigdebug.spark.sql.sizes import Sizes
-from bigdebug.spark.sql.stopping import doubts, may_stop, sharing
-from bigdebug.spark.sql.telling import Telling
-from bigdebug.spark.sql.unfinished import Failure, Unfinished
-from bigdebug.spark.sql.walk import Step, steps_of
-from bigdebug.spark.sql.waves import Asking, PartitionWaves, Waves, every
 from bigdebug.trace.culprit import CrashCulprit
 from bigdebug.trace.culprits import Culprits
 

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 from pyspark.sql import Row
 
 from bigdebug.agents.guards.code import Told
+from bigdebug.spark.sql.crashes.named import part
 from bigdebug.spark.sql.expressions import Expr, Node
-from bigdebug.spark.sql.named import part
 
 
 class Crashed(NamedTuple):

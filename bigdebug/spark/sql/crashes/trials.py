@@ -12,8 +12,8 @@ from pyspark.sql import functions as F
 
 from bigdebug.agents.guards.code import SMALL
 from bigdebug.spark.sql.catalyst import Catalyst
+from bigdebug.spark.sql.crashes.pairs import Condition
 from bigdebug.spark.sql.expressions import Expr, Node
-from bigdebug.spark.sql.pairs import Condition
 from bigdebug.spark.sql.rewriting import with_inputs
 
 _BITS = SMALL.bit_length() - 1

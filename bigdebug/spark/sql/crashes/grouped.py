@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from bigdebug.spark.sql.catalyst import Catalyst
+from bigdebug.spark.sql.crashes.overflow import Small, guarded, is_small
+from bigdebug.spark.sql.crashes.trials import Trial, clean, rowwise, tamed
 from bigdebug.spark.sql.expressions import Expr, Node
-from bigdebug.spark.sql.overflow import Small, guarded, is_small
 from bigdebug.spark.sql.rewriting import from_below
-from bigdebug.spark.sql.trials import Trial, clean, rowwise, tamed
 
 _VALUES = {"Aggregate": "AggregateExpression", "Window": "WindowExpression"}
 """Nodes, and the expressions in them that take many rows."""

@@ -11,10 +11,10 @@ from typing import NamedTuple
 
 from bigdebug.spark.sql import code
 from bigdebug.spark.sql.catalyst import Catalyst
+from bigdebug.spark.sql.crashes.overflow import is_small, summed
+from bigdebug.spark.sql.crashes.trials import tamed
+from bigdebug.spark.sql.crashes.walk import Step
 from bigdebug.spark.sql.expressions import Expr, Node
-from bigdebug.spark.sql.overflow import is_small, summed
-from bigdebug.spark.sql.trials import tamed
-from bigdebug.spark.sql.walk import Step
 
 
 class Asked(NamedTuple):

@@ -15,11 +15,11 @@ from bigdebug.spark.failing import Failed, failed_stages
 from bigdebug.spark.process import is_one_process
 from bigdebug.spark.sql.calls import functions_of
 from bigdebug.spark.sql.catalyst import Catalyst
+from bigdebug.spark.sql.crashes.walk import through
+from bigdebug.spark.sql.crashes.waves import Partitions, every
 from bigdebug.spark.sql.executions import KEPT, planned_at, reads_cache
 from bigdebug.spark.sql.expressions import Expr, Node
 from bigdebug.spark.sql.runs import FrameRun
-from bigdebug.spark.sql.walk import through
-from bigdebug.spark.sql.waves import Partitions, every
 
 if TYPE_CHECKING:
     from bigdebug.spark.sql.action import Action

@@ -13,14 +13,14 @@ from pyspark.errors import PySparkException
 from bigdebug.errors import ReplayError
 from bigdebug.shown import shown
 from bigdebug.spark.process import answering
-from bigdebug.spark.sql.blamed import Input, type_of
-from bigdebug.spark.sql.diagnosis import FrameDiagnosis
+from bigdebug.spark.sql.crashes.blamed import Input, type_of
+from bigdebug.spark.sql.crashes.diagnosis import FrameDiagnosis
+from bigdebug.spark.sql.crashes.telling import Key, key_of
+from bigdebug.spark.sql.crashes.unfinished import Failure
+from bigdebug.spark.sql.crashes.waves import MOST
 from bigdebug.spark.sql.failures import brief
 from bigdebug.spark.sql.fitting import fitting
 from bigdebug.spark.sql.runs import FrameRun
-from bigdebug.spark.sql.telling import Key, key_of
-from bigdebug.spark.sql.unfinished import Failure
-from bigdebug.spark.sql.waves import MOST
 from bigdebug.trace.culprit import CrashCulprit
 from bigdebug.trace.culprits import Culprits
 from bigdebug.trace.resumed import Resumed

@@ -8,11 +8,11 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
 from bigdebug.errors import UntraceableError
-from bigdebug.spark.sql.blamed import At, Blamed, Looking
+from bigdebug.spark.sql.crashes.blamed import At, Blamed, Looking
+from bigdebug.spark.sql.crashes.readable import readable
+from bigdebug.spark.sql.crashes.strict import HANDED_OVER, Strict, is_strict
 from bigdebug.spark.sql.expressions import Node
 from bigdebug.spark.sql.failures import brief, is_cancelled
-from bigdebug.spark.sql.readable import readable
-from bigdebug.spark.sql.strict import HANDED_OVER, Strict, is_strict
 
 if TYPE_CHECKING:
     from bigdebug.spark.sql.recorder import FrameRecorder

@@ -5,18 +5,18 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from bigdebug.spark.sql.blamed import At, Blamed, Looking
 from bigdebug.spark.sql.calls import functions_of
 from bigdebug.spark.sql.catalyst import Catalyst
 from bigdebug.spark.sql.code import Guarding
-from bigdebug.spark.sql.crashing import crashing
+from bigdebug.spark.sql.crashes.blamed import At, Blamed, Looking
+from bigdebug.spark.sql.crashes.crashing import crashing
+from bigdebug.spark.sql.crashes.grouped import of_values
+from bigdebug.spark.sql.crashes.pickles import unread
+from bigdebug.spark.sql.crashes.sizes import Sizes
+from bigdebug.spark.sql.crashes.spoiled import may_fail, spoiled
+from bigdebug.spark.sql.crashes.trials import Trial, clean, of_pairs, tamed, trials
 from bigdebug.spark.sql.expressions import Expr, Node
-from bigdebug.spark.sql.grouped import of_values
-from bigdebug.spark.sql.pickles import unread
 from bigdebug.spark.sql.rewriting import with_expressions
-from bigdebug.spark.sql.sizes import Sizes
-from bigdebug.spark.sql.spoiled import may_fail, spoiled
-from bigdebug.spark.sql.trials import Trial, clean, of_pairs, tamed, trials
 
 if TYPE_CHECKING:
     from bigdebug.spark.sql.recorder import FrameRecorder

@@ -14,12 +14,12 @@ from pyspark.sql import Row
 
 from bigdebug.spark.crashes import ended
 from bigdebug.spark.sql.actions import unheard
+from bigdebug.spark.sql.crashes.passing import blameable
+from bigdebug.spark.sql.crashes.sizes import Asked
+from bigdebug.spark.sql.crashes.waves import MOST, Waves
 from bigdebug.spark.sql.expressions import Node
 from bigdebug.spark.sql.failures import is_cancelled
-from bigdebug.spark.sql.passing import blameable
 from bigdebug.spark.sql.rewriting import with_inputs
-from bigdebug.spark.sql.sizes import Asked
-from bigdebug.spark.sql.waves import MOST, Waves
 
 
 class AloneError(Exception):

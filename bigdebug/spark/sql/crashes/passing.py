@@ -14,9 +14,9 @@ from bigdebug.spark.sql import code
 from bigdebug.spark.sql.calls import functions_of
 from bigdebug.spark.sql.catalyst import Catalyst
 from bigdebug.spark.sql.code import Guarding
+from bigdebug.spark.sql.crashes.sizes import Asked
+from bigdebug.spark.sql.crashes.trials import Trial, tamed, throwing, throwing_or_large, trials
 from bigdebug.spark.sql.expressions import Expr, Node
-from bigdebug.spark.sql.sizes import Asked
-from bigdebug.spark.sql.trials import Trial, tamed, throwing, throwing_or_large, trials
 
 
 def blameable(catalyst: Catalyst, below: Node, nodes: Sequence[tuple[Node, Asked]]) -> Node:
