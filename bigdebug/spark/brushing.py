@@ -13,9 +13,9 @@ from bigdebug.errors import ViewError
 from bigdebug.model import Rids
 from bigdebug.spark.rdd import brushed
 from bigdebug.spark.rdd.lineage_rdd import LineageRDD
-from bigdebug.spark.sql.brushed import outputs_of
+from bigdebug.spark.sql.brushing.brushed import outputs_of
+from bigdebug.spark.sql.brushing.shared import shared_input
 from bigdebug.spark.sql.lineage_frame import LineageFrame
-from bigdebug.spark.sql.shared import shared_input
 from bigdebug.trace.crossfilter.marks import Marks
 from bigdebug.trace.crossfilter.outputs import Outputs, linked
 

@@ -8,7 +8,7 @@ from bigdebug.agents.quality import Quality
 from bigdebug.mining.cleaned import Cleaned
 from bigdebug.shown import shown
 from bigdebug.spark.rdd.cleaning import Cleaning, Localize
-from bigdebug.spark.sql.cleaning import FrameCleaning
+from bigdebug.spark.sql.inquiry.cleaning import FrameCleaning
 from bigdebug.spark.sql.lineage_frame import LineageFrame
 from bigdebug.spark.suspecting import check
 from bigdebug.trace.given import number

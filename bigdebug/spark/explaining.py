@@ -18,7 +18,7 @@ from bigdebug.spark.rdd import explaining as of_rdds
 from bigdebug.spark.rdd.explaining import Names
 from bigdebug.spark.rdd.lineage_rdd import LineageRDD
 from bigdebug.spark.rdd.named import named
-from bigdebug.spark.sql import explaining as of_frames
+from bigdebug.spark.sql.inquiry import explaining as of_frames
 from bigdebug.spark.sql.lineage_frame import LineageFrame
 from bigdebug.trace.sourced import Sourced
 

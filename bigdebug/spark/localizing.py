@@ -22,8 +22,8 @@ from bigdebug.spark.rdd.expecting import Expecting
 from bigdebug.spark.rdd.faulty import Found, as_a_whole, judged, together
 from bigdebug.spark.rdd.lineage_rdd import LineageRDD
 from bigdebug.spark.rdd.localizing import Localizing
+from bigdebug.spark.sql.inquiry.localizing import localized
 from bigdebug.spark.sql.lineage_frame import LineageFrame
-from bigdebug.spark.sql.localizing import localized
 
 
 @dataclass(frozen=True)

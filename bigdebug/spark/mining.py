@@ -15,8 +15,8 @@ from bigdebug.spark.rdd.explaining import Names
 from bigdebug.spark.rdd.lineage_rdd import LineageRDD
 from bigdebug.spark.rdd.mining import Mining
 from bigdebug.spark.rdd.satisfying import satisfying
+from bigdebug.spark.sql.inquiry.mining import FrameMining
 from bigdebug.spark.sql.lineage_frame import LineageFrame
-from bigdebug.spark.sql.mining import FrameMining
 from bigdebug.trace.given import number
 
 

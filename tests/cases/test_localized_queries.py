@@ -25,7 +25,7 @@ from bigdebug.agents.judges import number
 from bigdebug.localize.faults import Subject, faults
 from bigdebug.localize.oracle import Answer, Budget, Oracle
 from bigdebug.model import Outcome
-from bigdebug.spark.sql.localizing import AT_ONCE, EACH
+from bigdebug.spark.sql.inquiry.localizing import AT_ONCE, EACH
 from tests.cases.programs import Case, cut, placements, sales
 from tests.cases.queries import COMMUTE, QUERIES, WEATHER, WORDS, InSql
 

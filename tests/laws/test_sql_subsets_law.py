@@ -18,11 +18,11 @@ from pyspark.errors import PySparkException
 
 from bigdebug.agents.judges import Judge
 from bigdebug.errors import LocalizeError, NondeterminismError, UnknownOperatorError, UntraceableError
-from bigdebug.spark.sql.candidates import CandidateRows, standing_of
-from bigdebug.spark.sql.judging import ByFunction
-from bigdebug.spark.sql.subsets import PROCEDURES
-from bigdebug.spark.sql.triable import Told, check_triable
-from bigdebug.spark.sql.trying import Trials, Tried, trying_session
+from bigdebug.spark.sql.inquiry.candidates import CandidateRows, standing_of
+from bigdebug.spark.sql.inquiry.judging import ByFunction
+from bigdebug.spark.sql.inquiry.subsets import PROCEDURES
+from bigdebug.spark.sql.inquiry.triable import Told, check_triable
+from bigdebug.spark.sql.inquiry.trying import Trials, Tried, trying_session
 from tests.laws.sql_programs import SCHEMAS, Query, Table, queries
 from tests.laws.test_sql_laws import FIXED, World, folder, multiset, sample, some
 

@@ -15,7 +15,7 @@ from pyspark.sql import Row
 from pyspark.sql import functions as F
 
 from bigdebug.errors import TooLargeError, UnknownOperatorError, ViewError
-from bigdebug.spark.sql.grouping import Groups, group_by, groups_of
+from bigdebug.spark.sql.brushing.grouping import Groups, group_by, groups_of
 from bigdebug.trace.crossfilter.associations import Coded
 from bigdebug.trace.crossfilter.marks import Marks
 from bigdebug.trace.crossfilter.selection import Selection

@@ -200,13 +200,13 @@ def test_other_frames_and_more_than_the_driver_compares_are_refused(dbg: Any, sp
         dbg.localize(sold, expected=spark.sparkContext.parallelize([1]))
     with pytest.raises(TypeError, match="not a DataFrame"):
         dbg.localize(_captured(dbg, dbg.context.parallelize([1, 2]).map(lambda x: x)), expected=spark.range(3))
-    monkeypatch.setattr("bigdebug.spark.sql.due.MOST", 4)
-    monkeypatch.setattr("bigdebug.spark.sql.expecting.MOST", 4)
+    monkeypatch.setattr("bigdebug.spark.sql.inquiry.due.MOST", 4)
+    monkeypatch.setattr("bigdebug.spark.sql.inquiry.expecting.MOST", 4)
     assert blamed(dbg.localize(sold, expected=totals(spark, SOLD))) == [{EXTRA}]
     for expected in (spark.range(9).selectExpr("string(id)", "id"), [("a", 1)] * 5):
         with pytest.raises(TooLargeError, match="More rows are expected than the 4 which the driver compares"):
             dbg.localize(sold, expected=expected)
-    monkeypatch.setattr("bigdebug.spark.sql.expecting.MOST", 3)
+    monkeypatch.setattr("bigdebug.spark.sql.inquiry.expecting.MOST", 3)
     with pytest.raises(TooLargeError, match="The result has 4 rows, and the driver compares 3"):
         dbg.localize(sold, expected=[])
 

@@ -214,7 +214,7 @@ def test_nothing_of_the_users_is_left_changed(dbg: Any, spark: Any, tmp_path: An
 def test_of_many_wrong_rows_those_of_the_fewest_records_are_looked_at(dbg: Any, spark: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     rows = [(k, -1) for k in range(9) for _ in range(9 - k)]
     totals = spark.createDataFrame(rows, "k int, v int").groupBy("k").agg(F.sum("v").alias("total"))
-    monkeypatch.setattr("bigdebug.spark.sql.faulty.OUTPUTS", 2)
+    monkeypatch.setattr("bigdebug.spark.sql.inquiry.faulty.OUTPUTS", 2)
     found = dbg.localize(totals, "total < 0")
     assert {row.k for fault in found.fault_sets for row in fault.outputs} == {7, 8}
     assert "the 2 that were looked at of 9 wrong outputs" in found.explanation

@@ -8,9 +8,9 @@ from dataclasses import replace
 from bigdebug.errors import ReplayError
 from bigdebug.spark.sql.catalyst import Catalyst
 from bigdebug.spark.sql.expressions import Expr, Node
+from bigdebug.spark.sql.inquiry.triable import scalars
 from bigdebug.spark.sql.reading import PlanOperator
 from bigdebug.spark.sql.rewriting import from_below, with_expressions
-from bigdebug.spark.sql.triable import scalars
 
 ENTERED = "Entered"
 """An operator in whose place a query reads what it is given."""

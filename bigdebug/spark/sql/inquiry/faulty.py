@@ -14,14 +14,14 @@ from bigdebug.agents.judges import truth
 from bigdebug.errors import LocalizeError, PredicateError, TooLargeError
 from bigdebug.localize.faults import OUTPUTS
 from bigdebug.spark.predicate import PREDICATE, TEST, guarded, told
-from bigdebug.spark.sql.candidates import Standing, standing_of
-from bigdebug.spark.sql.expecting import Unexpected
 from bigdebug.spark.sql.far import Far
-from bigdebug.spark.sql.judging import ByFunction, Test
+from bigdebug.spark.sql.inquiry.candidates import Standing, standing_of
+from bigdebug.spark.sql.inquiry.expecting import Unexpected
+from bigdebug.spark.sql.inquiry.judging import ByFunction, Test
+from bigdebug.spark.sql.inquiry.rows_by_name import rows_by_name
+from bigdebug.spark.sql.inquiry.triable import untried
 from bigdebug.spark.sql.lineage_frame import LineageFrame
 from bigdebug.spark.sql.recognized import index
-from bigdebug.spark.sql.rows_by_name import rows_by_name
-from bigdebug.spark.sql.triable import untried
 from bigdebug.trace.names import Names
 from bigdebug.trace.places import count
 

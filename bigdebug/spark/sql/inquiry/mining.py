@@ -17,7 +17,7 @@ from bigdebug.mining.multiplicity import Suspect, Way, rank, suspects
 from bigdebug.mining.predicates import Separation
 from bigdebug.mining.spectrum import Suspiciousness, suspicious
 from bigdebug.spark.rdd.explaining import Names as FieldNames
-from bigdebug.spark.sql.explaining import separations
+from bigdebug.spark.sql.inquiry.explaining import separations
 from bigdebug.spark.sql.lineage_frame import LineageFrame
 from bigdebug.spark.sql.walks import traced, walk
 from bigdebug.spark.sql.witnessed import Between, Witnessed, witnessed

@@ -24,15 +24,15 @@ from bigdebug.model import SourceRecord
 from bigdebug.shown import shown
 from bigdebug.spark.jobs import ending
 from bigdebug.spark.sql.called import called
-from bigdebug.spark.sql.candidates import CandidateRows
-from bigdebug.spark.sql.expecting import ByExpectation, Unexpected, unexpected
-from bigdebug.spark.sql.faulty import Found, faulty, of_expected
-from bigdebug.spark.sql.judging import Test, test_of
+from bigdebug.spark.sql.inquiry.candidates import CandidateRows
+from bigdebug.spark.sql.inquiry.expecting import ByExpectation, Unexpected, unexpected
+from bigdebug.spark.sql.inquiry.faulty import Found, faulty, of_expected
+from bigdebug.spark.sql.inquiry.judging import Test, test_of
+from bigdebug.spark.sql.inquiry.subsets import PROCEDURES
+from bigdebug.spark.sql.inquiry.triable import Told, check_triable, in_batches
+from bigdebug.spark.sql.inquiry.trying import Trials, Tried, trying_session
 from bigdebug.spark.sql.lineage_frame import LineageFrame
 from bigdebug.spark.sql.reading import PlanOperator
-from bigdebug.spark.sql.subsets import PROCEDURES
-from bigdebug.spark.sql.triable import Told, check_triable, in_batches
-from bigdebug.spark.sql.trying import Trials, Tried, trying_session
 
 EACH = 1_000
 """Up to so many candidates, each is left out once: that tries their square of records."""

@@ -11,14 +11,14 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from bigdebug.errors import ViewError
-from bigdebug.spark.sql.composed import composed
-from bigdebug.spark.sql.grouping import Groups, extended, group_by, groups_of, measured, rids_of, with_links
+from bigdebug.spark.sql.brushing.composed import composed
+from bigdebug.spark.sql.brushing.grouping import Groups, extended, group_by, groups_of, measured, rids_of, with_links
+from bigdebug.spark.sql.brushing.result import Result
 from bigdebug.spark.sql.joins import kind_of_join
 from bigdebug.spark.sql.levels import BOUNDARIES
 from bigdebug.spark.sql.lineage_frame import LineageFrame
 from bigdebug.spark.sql.misses import sides_missing
 from bigdebug.spark.sql.reading import PlanOperator
-from bigdebug.spark.sql.result import Result
 from bigdebug.spark.sql.steps import Steps
 from bigdebug.trace.crossfilter.outputs import Outputs
 

@@ -33,13 +33,13 @@ from bigdebug.spark.sql.actions import unheard
 from bigdebug.spark.sql.catalyst import Catalyst
 from bigdebug.spark.sql.expressions import Node
 from bigdebug.spark.sql.failures import brief, is_cancelled
-from bigdebug.spark.sql.judging import Test, TriedRow
+from bigdebug.spark.sql.inquiry.judging import Test, TriedRow
+from bigdebug.spark.sql.inquiry.subsets import SET, WORDS, Marked, Subsets
+from bigdebug.spark.sql.inquiry.triable import Told, moving
 from bigdebug.spark.sql.keys import restricted
 from bigdebug.spark.sql.kinds import ABSOLUTE, RELATIVE
 from bigdebug.spark.sql.reading import PlanOperator
 from bigdebug.spark.sql.sessions import SHARING
-from bigdebug.spark.sql.subsets import SET, WORDS, Marked, Subsets
-from bigdebug.spark.sql.triable import Told, moving
 
 CELLS = 1 << 20
 """Records that the sets of one query have in all, at most."""

@@ -17,8 +17,8 @@ from bigdebug.mining.cleaned import Cleaned
 from bigdebug.mining.cleaning import TOLD, cleaned
 from bigdebug.model import SourceRecord
 from bigdebug.spark.sql.far import Far, together
+from bigdebug.spark.sql.inquiry.rating import FrameQuality
 from bigdebug.spark.sql.lineage_frame import LineageFrame, lineage_of
-from bigdebug.spark.sql.rating import FrameQuality
 from bigdebug.spark.sql.replay import FrameReplay
 from bigdebug.spark.suspecting import check_chosen, suspected
 from bigdebug.trace.names import NOTHING, Names, distinct, merged, without

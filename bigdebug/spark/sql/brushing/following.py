@@ -10,6 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from bigdebug.errors import UntraceableError, ViewError
+from bigdebug.spark.sql.brushing.recomputed import NotRecomputedError, Recomputed, check_plain, recomputed
 from bigdebug.spark.sql.catalyst import Catalyst
 from bigdebug.spark.sql.comparing import comparable
 from bigdebug.spark.sql.evaluated import Evaluation, arrow_type
@@ -17,7 +18,6 @@ from bigdebug.spark.sql.expressions import Expr
 from bigdebug.spark.sql.kinds import is_floating, is_number
 from bigdebug.spark.sql.python_values import has_all
 from bigdebug.spark.sql.reading import PlanOperator
-from bigdebug.spark.sql.recomputed import NotRecomputedError, Recomputed, check_plain, recomputed
 from bigdebug.spark.sql.rewriting import from_below, with_inputs
 from bigdebug.trace.crossfilter.aggregates import Aggregate, Shown
 from bigdebug.trace.crossfilter.computed import arrow_of, shown_of

@@ -1,0 +1,1 @@
+"""Queries as linked views: the rows of a result as marks, and what of them follows a brush."""
