@@ -72,6 +72,15 @@ def in_memory() -> sqlite3.Connection:
     return db
 
 
+def file_at(path: Path) -> tuple[int, int] | None:
+    """What tells the file at a path from any other; None if there is none."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
+
 @contextmanager
 def named(path: Path) -> Iterator[None]:
     """Within: what SQLite and the system say of the store is an error of ours, with its remedy; what SQLite says of a value stays as it is."""

@@ -16,7 +16,15 @@ from pathlib import Path
 from time import monotonic, sleep
 
 from bigdebug.datasets import owners, rows
-from bigdebug.datasets.connecting import LockedStoreError, ReadOnlyStoreError, connected, copied, in_memory, named
+from bigdebug.datasets.connecting import (
+    LockedStoreError,
+    ReadOnlyStoreError,
+    connected,
+    copied,
+    file_at,
+    in_memory,
+    named,
+)
 from bigdebug.datasets.home import default_store, make_private
 from bigdebug.datasets.model import Process
 from bigdebug.datasets.retention import Retention, retain
@@ -47,6 +55,8 @@ class DatasetStore:
         self.retention = Retention.of_environment() if retention is None else retention
         self._alone = threading.RLock()
         self._db: sqlite3.Connection | None = None
+        self._file: tuple[int, int] | None = None
+        """Which file is open, whatever it is called by now."""
         self._waiting: list[Process] = []
         self._written = 0
         self._locked = False
@@ -68,9 +78,9 @@ class DatasetStore:
                 remedy="Run a job after bigdebug.attach(spark) or %load_ext bigdebug, or name another store.",
             )
         try:
-            store._db = connected(store.path)
+            store._db = store._opened()
         except ReadOnlyStoreError:
-            store._db = copied(store.path)
+            store._db, store._file = copied(store.path), None
         return store
 
     @property
@@ -144,6 +154,8 @@ class DatasetStore:
                     at_once = 1
                     continue
                 log.error("bigdebug could not record a process: %s: %s", type(trouble).__name__, self.secrets.text(str(trouble)))
+                del self._waiting[:1]  # nor is it kept, for the file would not take it either
+                continue
             self._locked = False
             self._kept += batch if self._lost else []
             del self._waiting[: len(batch)]
@@ -198,15 +210,23 @@ class DatasetStore:
         self._rest(_LATER)
         log.warning("bigdebug: %s", self._lost)
 
+    def _opened(self) -> sqlite3.Connection:
+        self._file = file_at(self.path)
+        return connected(self.path)
+
+    def _let_go(self) -> None:
+        """Close a file that somebody took away, or put another in the place of: what is written to it now is lost, and nobody else reads it."""
+        if self._db is not None and not self._lost and self._file is not None and file_at(self.path) != self._file:
+            self._db.close()
+            self._db = self._file = None
+
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
         with self._alone, named(self.path):
-            if self._db is not None and not self._lost and not self.path.exists():  # somebody took the file away: what is written to it now is lost
-                self._db.close()
-                self._db = None
+            self._let_go()
             if self._db is None:
                 make_private(self.path)
-                self._db = connected(self.path)
+                self._db = self._opened()
             db = self._db
             db.execute("BEGIN IMMEDIATE")
             try:
@@ -227,9 +247,10 @@ class DatasetStore:
                 yield self._db
                 return
             self._drain()
+            self._let_go()
             if self._db is None and self.path.is_file():
                 try:
-                    self._db = connected(self.path)
+                    self._db = self._opened()
                 except ReadOnlyStoreError as trouble:
                     self._go_on_in_memory(trouble)
             if self._db is not None:

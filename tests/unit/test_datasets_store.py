@@ -498,6 +498,31 @@ def test_a_file_that_was_taken_away_is_made_again(store: DatasetStore) -> None:
     assert store.trouble == ""
 
 
+def test_a_file_that_another_session_made_again_is_written_by_both(store: DatasetStore) -> None:
+    other = DatasetStore(store.path)
+    store.record(again(1))
+    other.record(again(2))
+    for path in store.path.parent.iterdir():
+        path.unlink()
+    store.record(again(3))
+    assert [process.id for process in other.processes()] == ["p3"]
+    other.record(again(4))
+    other.close()
+    assert [process.id for process in DatasetStore.of(store.path).processes()] == ["p3", "p4"]
+    assert [process.id for process in store.processes()] == ["p3", "p4"]
+
+
+def test_what_is_no_process_keeps_nothing_in_memory(tmp_path: Path) -> None:
+    place = tmp_path / "home"
+    place.write_text("in the way")
+    store = DatasetStore(place / "s.sqlite")
+    store.record(again(1), replace(again(2), writes=(replace(SALE.writes[0], rows=2**70),)), again(3))
+    assert "kept in memory" in store.trouble
+    place.unlink()
+    store.close()
+    assert [process.id for process in DatasetStore.of(store.path).processes()] == ["p1", "p3"]
+
+
 def test_a_path_may_have_a_thousand_parts(store: DatasetStore) -> None:
     deep = Dataset("file", "/a" * 1_900)
     store.record(replace(SALE, reads=(Access(deep), Access(Dataset("file", "/a/a")))))
