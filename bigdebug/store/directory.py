@@ -243,9 +243,9 @@ class LineageStore:
     def _remembered(self, key: _Key, read: Block) -> Block:
         """A block that was read, or the one that another question has read meanwhile."""
         if key not in self._cache:
-            self._cache[key] = read
-            self._facts[key] = replace(read, columns={})
-            self._count(key)
+            size, facts = read.bytes, replace(read, columns={})
+            self._cache[key], self._facts[key] = read, facts
+            self._count(key, size)
         return self._asked(key)
 
     def _asked(self, key: _Key) -> Block:
@@ -253,17 +253,19 @@ class LineageStore:
         self._cache.move_to_end(key)
         if key != self._latest:
             if self._latest is not None and self._latest in self._cache:
-                self._count(self._latest)
+                self._count(self._latest, self._cache[self._latest].bytes)
             self._latest = key
         while self._cached_bytes > self._most and len(self._cache) > 1:
             self._drop(next(iter(self._cache)))
         return self._cache[key]
 
-    def _count(self, key: _Key) -> None:
-        size = self._cache[key].bytes
+    # An interruption comes at any call, between any two lines that make one: what is kept may be uncounted then, and nothing is counted that is not kept.
+
+    def _count(self, key: _Key, size: int) -> None:
         self._cached_bytes += size - self._sizes.get(key, 0)
         self._sizes[key] = size
 
     def _drop(self, key: _Key) -> None:
+        self._cached_bytes -= self._sizes.get(key, 0)
+        self._sizes.pop(key, None)
         del self._cache[key]
-        self._cached_bytes -= self._sizes.pop(key)
