@@ -21,9 +21,9 @@ from bigdebug.spark.rdd.lineage_rdd import LineageRDD, trace_of
 from bigdebug.spark.rdd.recorder import Recorder
 from bigdebug.spark.rdd.suspects import suspected
 from bigdebug.spark.seams import Seams
-from bigdebug.spark.sql.catalyst import same_query
 from bigdebug.spark.sql.failures import is_cancelled
 from bigdebug.spark.sql.lineage_frame import LineageFrame, lineage_of
+from bigdebug.spark.sql.plans.catalyst import same_query
 from bigdebug.spark.sql.recorder import FrameRecorder
 from bigdebug.spark.sql.records import Found
 from bigdebug.trace.culprits import Culprits

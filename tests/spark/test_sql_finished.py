@@ -14,8 +14,8 @@ from pyspark.sql import Window
 from pyspark.sql import functions as F
 
 import bigdebug
-from bigdebug.spark.sql.catalyst import Catalyst
 from bigdebug.spark.sql.crashes.heard import Heard
+from bigdebug.spark.sql.plans.catalyst import Catalyst
 
 ROWS, KEYS, BAD = 2_000, 50, 7
 

@@ -15,7 +15,7 @@ from pyspark.sql import Observation, Window
 from pyspark.sql import functions as F
 
 from bigdebug.errors import NondeterminismError
-from bigdebug.spark.sql import arrivals
+from bigdebug.spark.sql.plans import arrivals
 from tests.spark.oracle import check, restored
 
 

@@ -215,7 +215,7 @@ def test_what_is_behind_a_shuffle_is_looked_at_over_some_rows_only(dbg: Any, spa
 
 
 def test_the_stopped_diagnosis_of_a_chain_goes_on(dbg: Any, spark: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    from bigdebug.spark.sql.catalyst import Catalyst
+    from bigdebug.spark.sql.plans.catalyst import Catalyst
 
     numbers = spark.range(0, 1_000, 1, 16).filter("1 div (id % 100 - 3) < 9").select(F.expr("1 div (id % 100 - 4)").alias("n"))
     run = failed(dbg, numbers)

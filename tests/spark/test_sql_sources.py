@@ -21,7 +21,7 @@ from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 
 from bigdebug.errors import IncompleteLineageError, SourceChangedError, UntraceableError
 from bigdebug.spark.sql import recorder
-from bigdebug.spark.sql.executions import planned_at
+from bigdebug.spark.sql.plans.executions import planned_at
 
 
 def found(dbg: Any, frame: Any, key: int) -> Any:

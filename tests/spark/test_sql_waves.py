@@ -19,8 +19,8 @@ from pyspark.sql import Window
 from pyspark.sql import functions as F
 
 from bigdebug.errors import ReplayError
-from bigdebug.spark.sql.catalyst import Catalyst
 from bigdebug.spark.sql.crashes.waves import Partitions
+from bigdebug.spark.sql.plans.catalyst import Catalyst
 
 PARTITIONS = 40
 

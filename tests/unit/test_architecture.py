@@ -144,6 +144,12 @@ def test_arrows_point_down(path):
     assert not found, "\n".join(found)
 
 
+@pytest.mark.parametrize("path", sources("bigdebug/spark/sql/plans/*.py"))
+def test_what_reads_plans_knows_nothing_of_lineage(path):
+    wing = [name for _, name in imports(path, ast.parse((ROOT / path).read_text())) if name.startswith("bigdebug.spark.sql")]
+    assert all(name.startswith("bigdebug.spark.sql.plans") for name in wing), f"{path} imports {wing}: the rest of the wing stands on plans."
+
+
 @pytest.mark.parametrize("path", PYTHON + TYPESCRIPT)
 def test_a_module_has_one_noun(path):
     lines = len((ROOT / path).read_text().splitlines())

@@ -20,7 +20,7 @@ from pyspark.cloudpickle import dumps
 from bigdebug.agents.guards.code import LARGE, SMALL, Code, Told, anything, unpacked
 from bigdebug.agents.guards.columns import GuardedColumns
 from bigdebug.agents.guards.rows import GuardedCall
-from bigdebug.spark.sql.sent import array, series
+from bigdebug.spark.sql.plans.sent import array, series
 
 
 def of_pandas(texts: Any) -> Any:

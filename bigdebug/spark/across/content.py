@@ -13,10 +13,10 @@ from pyspark.sql import Column as Values
 from bigdebug.errors import NondeterminismError, UntraceableError
 from bigdebug.spark.across.targets import Target
 from bigdebug.spark.across.written import is_row, of_files, of_query, told
-from bigdebug.spark.sql.catalyst import Catalyst
-from bigdebug.spark.sql.expressions import Expr, Node
-from bigdebug.spark.sql.fingerprints import fingerprint, is_written
 from bigdebug.spark.sql.keys import restricted
+from bigdebug.spark.sql.plans.catalyst import Catalyst
+from bigdebug.spark.sql.plans.expressions import Expr, Node
+from bigdebug.spark.sql.plans.fingerprints import fingerprint, is_written
 from bigdebug.trace.names import array_of
 
 _SKIPPED = ("BIGINT", "INT", "SMALLINT", "TINYINT", "BOOLEAN", "DATE")

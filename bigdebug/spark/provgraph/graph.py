@@ -34,7 +34,7 @@ from bigdebug.spark.provgraph.recursion import BACKWARD, FORWARD, Ends, Far, rec
 from bigdebug.spark.provgraph.sets import Sets
 from bigdebug.spark.provgraph.tables import TABLE
 from bigdebug.spark.sql.actions import unheard
-from bigdebug.spark.sql.literals import literal
+from bigdebug.spark.sql.plans.literals import literal
 from bigdebug.store.arrays import Held
 
 

@@ -15,7 +15,7 @@ from bigdebug.provgraph.triples import names_of
 from bigdebug.provgraph.workflow import Workflow
 from bigdebug.spark.provgraph.kept import kept
 from bigdebug.spark.provgraph.tables import with_tables
-from bigdebug.spark.sql.catalyst import Catalyst
+from bigdebug.spark.sql.plans.catalyst import Catalyst
 
 _ROWS = 500_000
 """Triples that one partition has, or thereabouts."""

@@ -14,9 +14,9 @@ from bigdebug.errors import TooLargeError
 from bigdebug.spark.bars import counted
 from bigdebug.spark.process import alive
 from bigdebug.spark.sql.actions import unheard
-from bigdebug.spark.sql.catalyst import bounded
 from bigdebug.spark.sql.keys import by_halves
-from bigdebug.spark.sql.literals import sqls_of
+from bigdebug.spark.sql.plans.catalyst import bounded
+from bigdebug.spark.sql.plans.literals import sqls_of
 
 MOST = 2_000_000
 """Rows of a question's that the driver takes."""

@@ -13,7 +13,7 @@ from pyspark.sql.pandas.conversion import PandasConversionMixin
 from bigdebug.spark.gateway import pruned
 from bigdebug.spark.provgraph.kept import kept, let_go
 from bigdebug.spark.sql.actions import unheard
-from bigdebug.spark.sql.catalyst import Catalyst, bounded
+from bigdebug.spark.sql.plans.catalyst import Catalyst, bounded
 
 _ROWS = 2_000_000
 """Rows that are brought to the driver at once, or thereabouts."""

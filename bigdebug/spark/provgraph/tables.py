@@ -16,7 +16,7 @@ from bigdebug.provgraph.membership import Columns, Listed, Prefixes, Ranges
 from bigdebug.provgraph.sources import separator_of
 from bigdebug.provgraph.workflow import Workflow
 from bigdebug.spark.sql.actions import unheard
-from bigdebug.spark.sql.literals import literal
+from bigdebug.spark.sql.plans.literals import literal
 
 TABLE = "table"
 OTHER, STRANGE = "other", "strange"

@@ -15,10 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from bigdebug.errors import TooLargeError
-from bigdebug.spark.sql.catalyst import Catalyst
-from bigdebug.spark.sql.comparing import group_of
 from bigdebug.spark.sql.deciding import Deciding
-from bigdebug.spark.sql.expressions import Node
 from bigdebug.spark.sql.extended import Extended, Name
 from bigdebug.spark.sql.far import Far
 from bigdebug.spark.sql.joins import kind_of_join
@@ -26,8 +23,11 @@ from bigdebug.spark.sql.keys import restricted
 from bigdebug.spark.sql.leaves import Leaf
 from bigdebug.spark.sql.misses import sides_missing
 from bigdebug.spark.sql.parts import Parts, read_twice, spreads
+from bigdebug.spark.sql.plans.catalyst import Catalyst
+from bigdebug.spark.sql.plans.comparing import group_of
+from bigdebug.spark.sql.plans.expressions import Node
+from bigdebug.spark.sql.plans.reading import PlanOperator
 from bigdebug.spark.sql.presence import Presence, stands
-from bigdebug.spark.sql.reading import PlanOperator
 from bigdebug.spark.sql.records import Found
 from bigdebug.spark.sql.steps import Steps
 from bigdebug.spark.sql.walks import traced

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from bigdebug.spark.interruption import handled
-from bigdebug.spark.sql.reading import PlanOperator
+from bigdebug.spark.sql.plans.reading import PlanOperator
 from bigdebug.trace.resumed import Resumed
 
 

@@ -7,8 +7,8 @@ from difflib import get_close_matches
 from typing import Any
 
 from bigdebug.errors import UnknownColumnError
-from bigdebug.spark.sql.catalyst import Catalyst
-from bigdebug.spark.sql.kinds import is_number
+from bigdebug.spark.sql.plans.catalyst import Catalyst
+from bigdebug.spark.sql.plans.kinds import is_number
 from bigdebug.trace.given import labels
 
 _LISTED = 20

@@ -16,8 +16,8 @@ from bigdebug.shown import shown
 from bigdebug.spark.sql.actions import unheard
 from bigdebug.spark.sql.called import called, check_sums, remedy
 from bigdebug.spark.sql.declared import Declared
-from bigdebug.spark.sql.determinism import check_decisions
 from bigdebug.spark.sql.matching import check_condition, matching
+from bigdebug.spark.sql.plans.determinism import check_decisions
 from bigdebug.spark.sql.recognized import recognized
 from bigdebug.spark.sql.records import Found
 from bigdebug.spark.sql.rows import Rows

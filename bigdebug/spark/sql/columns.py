@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from bigdebug.spark.sql.catalyst import Catalyst
-from bigdebug.spark.sql.domains import DOMAIN
-from bigdebug.spark.sql.expressions import Expr
 from bigdebug.spark.sql.leaves import Leaf
-from bigdebug.spark.sql.reading import PlanOperator
+from bigdebug.spark.sql.plans.catalyst import Catalyst
+from bigdebug.spark.sql.plans.domains import DOMAIN
+from bigdebug.spark.sql.plans.expressions import Expr
+from bigdebug.spark.sql.plans.reading import PlanOperator
 
 Origins = frozenset[tuple[int, str]]
 """Columns of sources: operator and name."""

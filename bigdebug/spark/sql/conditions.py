@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from bigdebug.errors import SourceChangedError
-from bigdebug.spark.sql.catalyst import Catalyst
-from bigdebug.spark.sql.expressions import Node
 from bigdebug.spark.sql.listings import cached_listings_of, listed, listings_of
+from bigdebug.spark.sql.plans.catalyst import Catalyst
+from bigdebug.spark.sql.plans.expressions import Node
 from bigdebug.trace.origins import Stamp
 from bigdebug.trace.textlines import local_path
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 
-from bigdebug.spark.sql.catalyst import Catalyst
-from bigdebug.spark.sql.expressions import Expr
 from bigdebug.spark.sql.joins import kind_of_join
 from bigdebug.spark.sql.levels import BOUNDARIES
 from bigdebug.spark.sql.misses import sides_missing
-from bigdebug.spark.sql.reading import PlanOperator
+from bigdebug.spark.sql.plans.catalyst import Catalyst
+from bigdebug.spark.sql.plans.expressions import Expr
+from bigdebug.spark.sql.plans.reading import PlanOperator
 from bigdebug.spark.sql.steps import Steps
 
 

@@ -14,15 +14,15 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 from bigdebug.errors import PredicateError, UnknownColumnError
-from bigdebug.spark.sql.catalyst import Catalyst
-from bigdebug.spark.sql.expressions import Expr, Node
 from bigdebug.spark.sql.extended import Extended, Name
 from bigdebug.spark.sql.far import Far
 from bigdebug.spark.sql.indexes import Built, build, keys_of
-from bigdebug.spark.sql.kinds import may_hold
 from bigdebug.spark.sql.leaves import Leaf
-from bigdebug.spark.sql.literals import literal
 from bigdebug.spark.sql.matching import filtered
+from bigdebug.spark.sql.plans.catalyst import Catalyst
+from bigdebug.spark.sql.plans.expressions import Expr, Node
+from bigdebug.spark.sql.plans.kinds import may_hold
+from bigdebug.spark.sql.plans.literals import literal
 from bigdebug.spark.sql.steps import Steps
 from bigdebug.spark.sql.views import widened
 from bigdebug.spark.sql.workloads import Workload

@@ -19,9 +19,9 @@ from pyspark.sql import functions as F
 
 from bigdebug.shown import counted, shown
 from bigdebug.spark.sql.called import called
-from bigdebug.spark.sql.catalyst import Catalyst
 from bigdebug.spark.sql.chosen import quoted
 from bigdebug.spark.sql.lineage_frame import LineageFrame, lineage_of
+from bigdebug.spark.sql.plans.catalyst import Catalyst
 from bigdebug.spark.sql.recorder import FrameRecorder
 from bigdebug.trace.names import Codes, codes_of
 from bigdebug.trace.table import Table

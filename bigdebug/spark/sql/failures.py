@@ -14,8 +14,8 @@ from typing import Any
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PythonException
 
-from bigdebug.spark.sql.catalyst import Catalyst
-from bigdebug.spark.sql.expressions import Expr, Node
+from bigdebug.spark.sql.plans.catalyst import Catalyst
+from bigdebug.spark.sql.plans.expressions import Expr, Node
 
 _CANCELLED = "SPARK_JOB_CANCELLED"
 

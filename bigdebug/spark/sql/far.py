@@ -9,9 +9,9 @@ from typing import Any
 from bigdebug.errors import TooLargeError
 from bigdebug.spark.bars import counted
 from bigdebug.spark.sql.actions import unheard
-from bigdebug.spark.sql.catalyst import Catalyst
-from bigdebug.spark.sql.expressions import Expr, Node
 from bigdebug.spark.sql.keys import all_of, frame_of
+from bigdebug.spark.sql.plans.catalyst import Catalyst
+from bigdebug.spark.sql.plans.expressions import Expr, Node
 from bigdebug.trace.names import NOTHING, Names, array_of, merged
 
 _NAME = "__bigdebug_far"

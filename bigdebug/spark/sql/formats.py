@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from bigdebug.spark.sql.catalyst import Catalyst
-from bigdebug.spark.sql.expressions import Node
+from bigdebug.spark.sql.plans.catalyst import Catalyst
+from bigdebug.spark.sql.plans.expressions import Node
 
 PARQUET = "ParquetFileFormat"
 

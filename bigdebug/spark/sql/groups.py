@@ -15,11 +15,11 @@ from pyspark.sql.types import LongType, StructType, _parse_datatype_json_string
 from pyspark.util import PythonEvalType
 
 from bigdebug.agents.grouped import named_groups
-from bigdebug.spark.sql.catalyst import Catalyst
-from bigdebug.spark.sql.comparing import comparable
-from bigdebug.spark.sql.expressions import Expr, Node
-from bigdebug.spark.sql.fingerprints import fingerprint
-from bigdebug.spark.sql.reading import PlanOperator
+from bigdebug.spark.sql.plans.catalyst import Catalyst
+from bigdebug.spark.sql.plans.comparing import comparable
+from bigdebug.spark.sql.plans.expressions import Expr, Node
+from bigdebug.spark.sql.plans.fingerprints import fingerprint
+from bigdebug.spark.sql.plans.reading import PlanOperator
 
 GROUPED = {"FlatMapGroupsInPandas", "FlatMapGroupsInArrow"}
 COGROUPED = {"FlatMapCoGroupsInPandas", "FlatMapCoGroupsInArrow"}

@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
-from bigdebug.spark.sql.expressions import Node
 from bigdebug.spark.sql.extended import Association
+from bigdebug.spark.sql.plans.expressions import Node
 from bigdebug.spark.sql.steps import Steps
 from bigdebug.trace.indexed import Indexed
 from bigdebug.trace.names import Names, array_of

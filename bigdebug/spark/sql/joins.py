@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from bigdebug.errors import UntraceableError
-from bigdebug.spark.sql.reading import PlanOperator
+from bigdebug.spark.sql.plans.reading import PlanOperator
 
 
 class JoinKind(NamedTuple):

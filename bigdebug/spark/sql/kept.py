@@ -12,17 +12,17 @@ from typing import Any
 from bigdebug.errors import UntraceableError
 from bigdebug.spark.bars import counted
 from bigdebug.spark.sql.actions import unheard
-from bigdebug.spark.sql.catalyst import Catalyst
-from bigdebug.spark.sql.determinism import arriving, drawing
-from bigdebug.spark.sql.domains import DOMAIN
-from bigdebug.spark.sql.executions import observes, reads_cache, shares, shuffles
 from bigdebug.spark.sql.formats import PARQUET, format_of, reader_of
 from bigdebug.spark.sql.leaves import Leaf, leaves_of, unreadable
 from bigdebug.spark.sql.levels import OPAQUE, levels_of
 from bigdebug.spark.sql.naming import Naming
 from bigdebug.spark.sql.partitions import PARTITIONED, check_partitions, check_settled
-from bigdebug.spark.sql.reading import Kept, PlanOperator
-from bigdebug.spark.sql.tablefunctions import check_rowwise
+from bigdebug.spark.sql.plans.catalyst import Catalyst
+from bigdebug.spark.sql.plans.determinism import arriving, drawing
+from bigdebug.spark.sql.plans.domains import DOMAIN
+from bigdebug.spark.sql.plans.executions import observes, reads_cache, shares, shuffles
+from bigdebug.spark.sql.plans.reading import Kept, PlanOperator
+from bigdebug.spark.sql.plans.tablefunctions import check_rowwise
 
 KEEPABLE = {"Project", "Filter", "Sample", "Limit", "Aggregate", "Window", "Generate"}
 """Operators whose rows can be kept: what they draw decides nothing about the rows that each of theirs was made of."""

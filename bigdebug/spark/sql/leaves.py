@@ -22,12 +22,12 @@ from pyspark.sql.classic.column import Column as ClassicColumn
 from bigdebug.errors import UntraceableError
 from bigdebug.model import POSITION_BITS, POSITION_MASK, Origin, Rids
 from bigdebug.spark.sql.actions import unheard
-from bigdebug.spark.sql.catalyst import Catalyst
-from bigdebug.spark.sql.domains import DOMAIN
-from bigdebug.spark.sql.expressions import Expr, Node
 from bigdebug.spark.sql.formats import PARQUET, TEXT, format_of, option, reader_of
-from bigdebug.spark.sql.literals import sql_of
-from bigdebug.spark.sql.reading import PlanOperator
+from bigdebug.spark.sql.plans.catalyst import Catalyst
+from bigdebug.spark.sql.plans.domains import DOMAIN
+from bigdebug.spark.sql.plans.expressions import Expr, Node
+from bigdebug.spark.sql.plans.literals import sql_of
+from bigdebug.spark.sql.plans.reading import PlanOperator
 from bigdebug.spark.sql.views import View, in_view, view_of
 from bigdebug.trace.whereabouts import Whereabouts
 

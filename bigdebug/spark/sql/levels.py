@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator
 from typing import NamedTuple
 
-from bigdebug.spark.sql.domains import DOMAIN
 from bigdebug.spark.sql.groups import COGROUPED, GROUPED
 from bigdebug.spark.sql.partitions import PARTITIONED
-from bigdebug.spark.sql.reading import PlanOperator
+from bigdebug.spark.sql.plans.domains import DOMAIN
+from bigdebug.spark.sql.plans.reading import PlanOperator
 
 OPAQUE = GROUPED | COGROUPED | PARTITIONED
 """Functions of the user over many rows at once. A name of theirs says which rows these were, and which of the results it is."""

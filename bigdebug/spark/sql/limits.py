@@ -9,15 +9,15 @@ import numpy as np
 import pyarrow as pa
 
 from bigdebug.errors import NondeterminismError
-from bigdebug.spark.sql.catalyst import Catalyst
-from bigdebug.spark.sql.comparing import comparable
-from bigdebug.spark.sql.determinism import sorting
-from bigdebug.spark.sql.expressions import Expr
 from bigdebug.spark.sql.extended import Extended, Name, parts_of_name
-from bigdebug.spark.sql.frames import settled_sort
 from bigdebug.spark.sql.keys import restricted
 from bigdebug.spark.sql.naming import Naming
-from bigdebug.spark.sql.reading import PlanOperator
+from bigdebug.spark.sql.plans.catalyst import Catalyst
+from bigdebug.spark.sql.plans.comparing import comparable
+from bigdebug.spark.sql.plans.determinism import sorting
+from bigdebug.spark.sql.plans.expressions import Expr
+from bigdebug.spark.sql.plans.frames import settled_sort
+from bigdebug.spark.sql.plans.reading import PlanOperator
 from bigdebug.trace.names import array_of, merged, places
 
 _MOST = 2**31 - 1

@@ -15,11 +15,11 @@ from bigdebug.model import SourceRecord
 from bigdebug.shown import shown
 from bigdebug.spark.sql.actions import unheard
 from bigdebug.spark.sql.called import called
-from bigdebug.spark.sql.catalyst import bounded
 from bigdebug.spark.sql.columns import column_origins
-from bigdebug.spark.sql.comparing import comparable
 from bigdebug.spark.sql.far import together
 from bigdebug.spark.sql.paged import PagedRows
+from bigdebug.spark.sql.plans.catalyst import bounded
+from bigdebug.spark.sql.plans.comparing import comparable
 from bigdebug.spark.sql.provenance import polynomial
 from bigdebug.spark.sql.reached import Reached
 from bigdebug.spark.sql.recognized import check_whole

@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from bigdebug.spark.sql.catalyst import Catalyst
-from bigdebug.spark.sql.expressions import Node
 from bigdebug.spark.sql.formats import reader_of
+from bigdebug.spark.sql.plans.catalyst import Catalyst
+from bigdebug.spark.sql.plans.expressions import Node
 
 _DATASOURCES = "org.apache.spark.sql.execution.datasources"
 

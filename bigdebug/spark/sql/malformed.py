@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from bigdebug.errors import UntraceableError
-from bigdebug.spark.sql.catalyst import Catalyst
 from bigdebug.spark.sql.formats import PARSED, corrupt_column, format_of, option, reader_of
-from bigdebug.spark.sql.reading import PlanOperator
+from bigdebug.spark.sql.plans.catalyst import Catalyst
+from bigdebug.spark.sql.plans.reading import PlanOperator
 
 _CHECKPOINT = "Put spark.read...localCheckpoint() in its place: a trace ends there, at the records that were read."
 

@@ -14,10 +14,10 @@ from dataclasses import replace
 from itertools import count
 from typing import Any
 
-from bigdebug.spark.sql.catalyst import Catalyst
 from bigdebug.spark.sql.joins import kind_of_join
 from bigdebug.spark.sql.leaves import leaves_of
-from bigdebug.spark.sql.reading import PlanOperator, read_again
+from bigdebug.spark.sql.plans.catalyst import Catalyst
+from bigdebug.spark.sql.plans.reading import PlanOperator, read_again
 
 
 def with_misses(catalyst: Catalyst, root: PlanOperator) -> PlanOperator:

@@ -9,18 +9,18 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 
 from bigdebug.errors import UntraceableError
-from bigdebug.spark.sql.catalyst import Catalyst
-from bigdebug.spark.sql.comparing import group_of
-from bigdebug.spark.sql.domains import DOMAIN
-from bigdebug.spark.sql.expressions import Expr, Node
 from bigdebug.spark.sql.extended import Association, Extended, Name, parts_of_name
-from bigdebug.spark.sql.fingerprints import fingerprint, is_written, numbered
 from bigdebug.spark.sql.groups import COGROUPED, GROUPED, exposed_groups, hashes
 from bigdebug.spark.sql.leaves import Leaf
 from bigdebug.spark.sql.levels import OPAQUE, Levels, is_crowded
 from bigdebug.spark.sql.partitions import PARTITIONED, with_partition
+from bigdebug.spark.sql.plans.catalyst import Catalyst
+from bigdebug.spark.sql.plans.comparing import group_of
+from bigdebug.spark.sql.plans.domains import DOMAIN
+from bigdebug.spark.sql.plans.expressions import Expr, Node
+from bigdebug.spark.sql.plans.fingerprints import fingerprint, is_written, numbered
+from bigdebug.spark.sql.plans.reading import PlanOperator
 from bigdebug.spark.sql.procedures import PROCEDURES, Below, matched
-from bigdebug.spark.sql.reading import PlanOperator
 
 
 class Naming:

@@ -7,9 +7,9 @@ from pyspark.sql import functions as F
 
 from bigdebug.errors import NondeterminismError
 from bigdebug.spark.sql.actions import unheard
-from bigdebug.spark.sql.catalyst import Catalyst
 from bigdebug.spark.sql.naming import Naming
-from bigdebug.spark.sql.reading import PlanOperator
+from bigdebug.spark.sql.plans.catalyst import Catalyst
+from bigdebug.spark.sql.plans.reading import PlanOperator
 
 _ROW, _FAR, _TIES = (f"__bigdebug_{name}" for name in ("row", "far", "ties"))
 

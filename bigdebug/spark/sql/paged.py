@@ -13,7 +13,7 @@ from pyspark.sql.types import StringType, StructField, StructType
 
 from bigdebug.spark.sql.chosen import ChosenRows
 from bigdebug.spark.sql.far import Far, together
-from bigdebug.spark.sql.python_values import shown_as_text
+from bigdebug.spark.sql.plans.python_values import shown_as_text
 from bigdebug.spark.sql.records import Found
 from bigdebug.trace.given import number
 from bigdebug.trace.names import Names, array_of, codes_of

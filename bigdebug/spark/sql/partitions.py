@@ -11,9 +11,9 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from bigdebug.errors import NondeterminismError
-from bigdebug.spark.sql.catalyst import Catalyst
-from bigdebug.spark.sql.expressions import Expr, Node
-from bigdebug.spark.sql.reading import PlanOperator
+from bigdebug.spark.sql.plans.catalyst import Catalyst
+from bigdebug.spark.sql.plans.expressions import Expr, Node
+from bigdebug.spark.sql.plans.reading import PlanOperator
 
 PARTITIONED = {"MapInPandas", "MapInArrow"}
 

@@ -18,8 +18,8 @@ from bigdebug.spark.sql.leaves import Leaf
 from bigdebug.spark.sql.levels import BOUNDARIES, OPAQUE
 from bigdebug.spark.sql.limits import cut_of
 from bigdebug.spark.sql.misses import is_one
+from bigdebug.spark.sql.plans.reading import PlanOperator
 from bigdebug.spark.sql.presence import Presence, stands
-from bigdebug.spark.sql.reading import PlanOperator
 from bigdebug.spark.sql.records import Found
 from bigdebug.spark.sql.steps import Steps
 from bigdebug.trace.names import NOTHING, Names, without

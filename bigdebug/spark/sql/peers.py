@@ -14,15 +14,15 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from bigdebug.errors import NondeterminismError
-from bigdebug.spark.sql.catalyst import Catalyst
-from bigdebug.spark.sql.comparing import comparable
-from bigdebug.spark.sql.expressions import Expr, Node
 from bigdebug.spark.sql.extended import Extended, parts_of_name
-from bigdebug.spark.sql.frames import PICKING, by_range
 from bigdebug.spark.sql.keys import restricted
 from bigdebug.spark.sql.limits import Limit
 from bigdebug.spark.sql.naming import Naming
-from bigdebug.spark.sql.reading import PlanOperator
+from bigdebug.spark.sql.plans.catalyst import Catalyst
+from bigdebug.spark.sql.plans.comparing import comparable
+from bigdebug.spark.sql.plans.expressions import Expr, Node
+from bigdebug.spark.sql.plans.frames import PICKING, by_range
+from bigdebug.spark.sql.plans.reading import PlanOperator
 from bigdebug.spark.sql.ties import UNIQUE
 from bigdebug.trace.names import codes_of, distinct, places
 

@@ -7,8 +7,6 @@ from functools import reduce
 
 import pyarrow as pa
 
-from bigdebug.spark.sql.domains import DOMAIN
-from bigdebug.spark.sql.expressions import Node
 from bigdebug.spark.sql.extended import Name
 from bigdebug.spark.sql.far import Far
 from bigdebug.spark.sql.groups import COGROUPED
@@ -16,7 +14,9 @@ from bigdebug.spark.sql.joins import kind_of_join
 from bigdebug.spark.sql.keys import restricted
 from bigdebug.spark.sql.leaves import Leaf
 from bigdebug.spark.sql.misses import is_one
-from bigdebug.spark.sql.reading import PlanOperator
+from bigdebug.spark.sql.plans.domains import DOMAIN
+from bigdebug.spark.sql.plans.expressions import Node
+from bigdebug.spark.sql.plans.reading import PlanOperator
 from bigdebug.spark.sql.records import Found
 from bigdebug.spark.sql.steps import Steps
 from bigdebug.trace.names import NOTHING, Names, merged, or_none

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from bigdebug.spark.sql.catalyst import Catalyst
 from bigdebug.spark.sql.extended import Extended, Name
-from bigdebug.spark.sql.frames import settled, settled_sort
 from bigdebug.spark.sql.joins import JoinKind, kind_of_join
-from bigdebug.spark.sql.reading import PlanOperator
+from bigdebug.spark.sql.plans.catalyst import Catalyst
+from bigdebug.spark.sql.plans.frames import settled, settled_sort
+from bigdebug.spark.sql.plans.reading import PlanOperator
 
 
 class Below(NamedTuple):

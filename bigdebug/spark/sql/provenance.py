@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from bigdebug.errors import BigdebugError
-from bigdebug.spark.sql.domains import DOMAIN
+from bigdebug.spark.sql.plans.domains import DOMAIN
 from bigdebug.spark.sql.steps import Steps
 from bigdebug.trace.names import Names, distinct
 from bigdebug.trace.polynomials import Polynomial, Variable

@@ -14,13 +14,8 @@ from bigdebug.errors import UnknownOperatorError, UntraceableError
 from bigdebug.graph import OperatorGraph
 from bigdebug.spark.process import answering
 from bigdebug.spark.sql.absences import Absences
-from bigdebug.spark.sql.arrivals import Unsettled, inexact
-from bigdebug.spark.sql.catalyst import Catalyst
 from bigdebug.spark.sql.conditions import Conditions
 from bigdebug.spark.sql.declared import Declared
-from bigdebug.spark.sql.determinism import check_expressions
-from bigdebug.spark.sql.executions import reads_cache
-from bigdebug.spark.sql.expressions import Expr, Node
 from bigdebug.spark.sql.indexes import Built, build
 from bigdebug.spark.sql.kept import holding
 from bigdebug.spark.sql.leaves import Leaf, leaves_of
@@ -28,11 +23,16 @@ from bigdebug.spark.sql.levels import OPAQUE
 from bigdebug.spark.sql.listings import listings_of
 from bigdebug.spark.sql.malformed import check_malformed
 from bigdebug.spark.sql.misses import with_misses
+from bigdebug.spark.sql.plans.arrivals import Unsettled, inexact
+from bigdebug.spark.sql.plans.catalyst import Catalyst
+from bigdebug.spark.sql.plans.determinism import check_expressions
+from bigdebug.spark.sql.plans.executions import reads_cache
+from bigdebug.spark.sql.plans.expressions import Expr, Node
+from bigdebug.spark.sql.plans.reading import PlanOperator, graph_of, read
+from bigdebug.spark.sql.plans.tablefunctions import check_rowwise
 from bigdebug.spark.sql.quiet import quiet
-from bigdebug.spark.sql.reading import PlanOperator, graph_of, read
 from bigdebug.spark.sql.records import Found
 from bigdebug.spark.sql.steps import Steps
-from bigdebug.spark.sql.tablefunctions import check_rowwise
 from bigdebug.spark.sql.walks import traced, walk
 from bigdebug.trace.names import NOTHING, Names
 from bigdebug.trace.origins import Stamp

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from bigdebug.spark.sql.catalyst import Catalyst
-from bigdebug.spark.sql.expressions import Expr, Node
-from bigdebug.spark.sql.reading import PlanOperator
-from bigdebug.spark.sql.rewriting import from_below, with_expressions, with_inputs
+from bigdebug.spark.sql.plans.catalyst import Catalyst
+from bigdebug.spark.sql.plans.expressions import Expr, Node
+from bigdebug.spark.sql.plans.reading import PlanOperator
+from bigdebug.spark.sql.plans.rewriting import from_below, with_expressions, with_inputs
 
 _CALL = "org.apache.spark.sql.catalyst.expressions.PythonFuncExpression"
 """What runs Python, table functions included; the second argument is the function."""

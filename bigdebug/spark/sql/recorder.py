@@ -22,8 +22,6 @@ from bigdebug.spark.captures import Captures, OpenCapture
 from bigdebug.spark.crashes import crashed, tell
 from bigdebug.spark.process import answering
 from bigdebug.spark.sql.action import Action
-from bigdebug.spark.sql.catalyst import Catalyst, same_query
-from bigdebug.spark.sql.commands import writing
 from bigdebug.spark.sql.conditions import Conditions, stamps_of
 from bigdebug.spark.sql.crashes.diagnosis import FrameDiagnosis
 from bigdebug.spark.sql.crashes.going_on import going_on
@@ -31,10 +29,12 @@ from bigdebug.spark.sql.crashes.heard import Heard
 from bigdebug.spark.sql.crashes.resume import FrameResume
 from bigdebug.spark.sql.crashes.unfinished import Failure
 from bigdebug.spark.sql.declared import Declared
-from bigdebug.spark.sql.executions import KEPT, planned_at
 from bigdebug.spark.sql.failures import is_users
+from bigdebug.spark.sql.plans.catalyst import Catalyst, same_query
+from bigdebug.spark.sql.plans.commands import writing
+from bigdebug.spark.sql.plans.executions import KEPT, planned_at
+from bigdebug.spark.sql.plans.reading import PlanOperator
 from bigdebug.spark.sql.questions import Questions
-from bigdebug.spark.sql.reading import PlanOperator
 from bigdebug.spark.sql.recognized import index
 from bigdebug.spark.sql.runs import NO_ACTION, FrameRun, called
 from bigdebug.spark.sql.sessions import Sessions

@@ -9,8 +9,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bigdebug.errors import TooLargeError
-from bigdebug.spark.sql.catalyst import Catalyst
-from bigdebug.spark.sql.expressions import Expr, Node
 from bigdebug.spark.sql.extended import Association
 from bigdebug.spark.sql.far import Far, parts_of
 from bigdebug.spark.sql.keys import restricted, without
@@ -20,7 +18,9 @@ from bigdebug.spark.sql.limits import Limit
 from bigdebug.spark.sql.naming import Naming
 from bigdebug.spark.sql.nearest import check_nearest
 from bigdebug.spark.sql.peers import Peers, peers_of
-from bigdebug.spark.sql.reading import PlanOperator
+from bigdebug.spark.sql.plans.catalyst import Catalyst
+from bigdebug.spark.sql.plans.expressions import Expr, Node
+from bigdebug.spark.sql.plans.reading import PlanOperator
 from bigdebug.spark.sql.spelling import Spelling, spelled
 from bigdebug.spark.sql.ties import check_ties
 from bigdebug.trace.indexed import Indexed

@@ -6,11 +6,11 @@ its records, or of what these were made of, become one.
 
 from __future__ import annotations
 
-from bigdebug.spark.sql.domains import DOMAIN
-from bigdebug.spark.sql.expressions import Expr
 from bigdebug.spark.sql.far import Far
 from bigdebug.spark.sql.keys import restricted
 from bigdebug.spark.sql.levels import OPAQUE
+from bigdebug.spark.sql.plans.domains import DOMAIN
+from bigdebug.spark.sql.plans.expressions import Expr
 from bigdebug.spark.sql.records import Found
 from bigdebug.spark.sql.steps import Steps
 from bigdebug.trace.names import Names

@@ -13,11 +13,11 @@ from bigdebug.errors import ReplayError
 from bigdebug.localize.comparison import Comparison, compared
 from bigdebug.spark.predicate import EDIT, answering, told
 from bigdebug.spark.sql.actions import unheard
-from bigdebug.spark.sql.catalyst import bounded
-from bigdebug.spark.sql.expressions import Node
 from bigdebug.spark.sql.far import together
 from bigdebug.spark.sql.fitting import fitting
-from bigdebug.spark.sql.reading import PlanOperator
+from bigdebug.spark.sql.plans.catalyst import bounded
+from bigdebug.spark.sql.plans.expressions import Node
+from bigdebug.spark.sql.plans.reading import PlanOperator
 from bigdebug.spark.sql.replayed import run_of, with_name, without_name
 from bigdebug.spark.sql.runs import FrameRun
 from bigdebug.spark.sql.substituting import substituted

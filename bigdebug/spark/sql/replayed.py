@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from bigdebug.model import Origin, Rids, Statistics
-from bigdebug.spark.sql.catalyst import Catalyst
-from bigdebug.spark.sql.expressions import Expr, Node
 from bigdebug.spark.sql.leaves import Leaf
-from bigdebug.spark.sql.reading import PlanOperator
+from bigdebug.spark.sql.plans.catalyst import Catalyst
+from bigdebug.spark.sql.plans.expressions import Expr, Node
+from bigdebug.spark.sql.plans.reading import PlanOperator
 from bigdebug.spark.sql.runs import FrameRun
 
 _NAME = "__bigdebug_entered"

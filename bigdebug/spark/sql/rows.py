@@ -14,8 +14,8 @@ from bigdebug.model import Origin
 from bigdebug.shown import counted, shown
 from bigdebug.spark.process import answering
 from bigdebug.spark.sql.actions import unheard
-from bigdebug.spark.sql.catalyst import bounded
 from bigdebug.spark.sql.far import Far, together
+from bigdebug.spark.sql.plans.catalyst import bounded
 from bigdebug.spark.sql.records import Found
 from bigdebug.spark.sql.runs import FrameRun
 from bigdebug.spark.sql.steps import Steps

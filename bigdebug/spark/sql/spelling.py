@@ -7,10 +7,10 @@ from typing import Any
 
 import pyarrow as pa
 
-from bigdebug.spark.sql.catalyst import Catalyst
-from bigdebug.spark.sql.comparing import group_of
-from bigdebug.spark.sql.expressions import Expr
-from bigdebug.spark.sql.reading import PlanOperator
+from bigdebug.spark.sql.plans.catalyst import Catalyst
+from bigdebug.spark.sql.plans.comparing import group_of
+from bigdebug.spark.sql.plans.expressions import Expr
+from bigdebug.spark.sql.plans.reading import PlanOperator
 from bigdebug.trace.names import Names, distinct
 
 Spelling = tuple[Any, ...]

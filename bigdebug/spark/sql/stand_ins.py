@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from bigdebug.spark.sql.catalyst import Catalyst
-from bigdebug.spark.sql.clocks import asks_time, at_its_time, at_one_time
-from bigdebug.spark.sql.executions import KEPT, reads_cache, samples, size
-from bigdebug.spark.sql.expressions import Node
 from bigdebug.spark.sql.kept import keeping
-from bigdebug.spark.sql.reading import PlanOperator, read
+from bigdebug.spark.sql.plans.catalyst import Catalyst
+from bigdebug.spark.sql.plans.clocks import asks_time, at_its_time, at_one_time
+from bigdebug.spark.sql.plans.executions import KEPT, reads_cache, samples, size
+from bigdebug.spark.sql.plans.expressions import Node
+from bigdebug.spark.sql.plans.reading import PlanOperator, read
 
 WHOLE = {"collect", "toPandas", "toArrow"}
 """Actions that compute all rows, so that keeping them computes no more."""

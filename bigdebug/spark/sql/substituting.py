@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from bigdebug.errors import ReplayError
-from bigdebug.spark.sql.catalyst import Catalyst
-from bigdebug.spark.sql.expressions import Expr, Node
 from bigdebug.spark.sql.inquiry.triable import scalars
-from bigdebug.spark.sql.reading import PlanOperator
-from bigdebug.spark.sql.rewriting import from_below, with_expressions
+from bigdebug.spark.sql.plans.catalyst import Catalyst
+from bigdebug.spark.sql.plans.expressions import Expr, Node
+from bigdebug.spark.sql.plans.reading import PlanOperator
+from bigdebug.spark.sql.plans.rewriting import from_below, with_expressions
 
 ENTERED = "Entered"
 """An operator in whose place a query reads what it is given."""

@@ -11,13 +11,13 @@ from pyspark.sql import functions as F
 
 from bigdebug.errors import NondeterminismError
 from bigdebug.spark.sql.actions import unheard
-from bigdebug.spark.sql.catalyst import Catalyst
-from bigdebug.spark.sql.comparing import comparable
-from bigdebug.spark.sql.determinism import Deciding, deciding_by
-from bigdebug.spark.sql.expressions import Expr
-from bigdebug.spark.sql.frames import moves
 from bigdebug.spark.sql.naming import Naming
-from bigdebug.spark.sql.reading import PlanOperator
+from bigdebug.spark.sql.plans.catalyst import Catalyst
+from bigdebug.spark.sql.plans.comparing import comparable
+from bigdebug.spark.sql.plans.determinism import Deciding, deciding_by
+from bigdebug.spark.sql.plans.expressions import Expr
+from bigdebug.spark.sql.plans.frames import moves
+from bigdebug.spark.sql.plans.reading import PlanOperator
 
 _CUTS = {"EqualTo": (-1, 0), "LessThan": (-1,), "LessThanOrEqual": (0,), "GreaterThan": (0,), "GreaterThanOrEqual": (-1,)}
 """By comparison of a row number with n, the numbers behind which it cuts, less n."""

@@ -19,10 +19,10 @@ from pyspark.sql.types import StructField, StructType
 from bigdebug.errors import UnknownColumnError
 from bigdebug.shown import shown
 from bigdebug.spark.sql.actions import unheard
-from bigdebug.spark.sql.catalyst import Catalyst
-from bigdebug.spark.sql.expressions import Expr, Node
 from bigdebug.spark.sql.keys import all_of
-from bigdebug.spark.sql.kinds import (
+from bigdebug.spark.sql.plans.catalyst import Catalyst
+from bigdebug.spark.sql.plans.expressions import Expr, Node
+from bigdebug.spark.sql.plans.kinds import (
     ABSOLUTE,
     RELATIVE,
     has_name,
@@ -33,7 +33,7 @@ from bigdebug.spark.sql.kinds import (
     is_usual,
     may_hold,
 )
-from bigdebug.spark.sql.literals import literal
+from bigdebug.spark.sql.plans.literals import literal
 
 _SIMPLE = (bool, int, float, str, bytes, Decimal, date, timedelta)
 """Types of values that are written into a query, so that sources can skip what has others; the rest are joined."""

@@ -18,7 +18,7 @@ from bigdebug.spark.sql.joins import kind_of_join
 from bigdebug.spark.sql.levels import BOUNDARIES
 from bigdebug.spark.sql.lineage_frame import LineageFrame
 from bigdebug.spark.sql.misses import sides_missing
-from bigdebug.spark.sql.reading import PlanOperator
+from bigdebug.spark.sql.plans.reading import PlanOperator
 from bigdebug.spark.sql.steps import Steps
 from bigdebug.trace.crossfilter.outputs import Outputs
 

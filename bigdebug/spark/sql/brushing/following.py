@@ -11,14 +11,14 @@ import pyarrow as pa
 
 from bigdebug.errors import UntraceableError, ViewError
 from bigdebug.spark.sql.brushing.recomputed import NotRecomputedError, Recomputed, check_plain, recomputed
-from bigdebug.spark.sql.catalyst import Catalyst
-from bigdebug.spark.sql.comparing import comparable
-from bigdebug.spark.sql.evaluated import Evaluation, arrow_type
-from bigdebug.spark.sql.expressions import Expr
-from bigdebug.spark.sql.kinds import is_floating, is_number
-from bigdebug.spark.sql.python_values import has_all
-from bigdebug.spark.sql.reading import PlanOperator
-from bigdebug.spark.sql.rewriting import from_below, with_inputs
+from bigdebug.spark.sql.plans.catalyst import Catalyst
+from bigdebug.spark.sql.plans.comparing import comparable
+from bigdebug.spark.sql.plans.evaluated import Evaluation, arrow_type
+from bigdebug.spark.sql.plans.expressions import Expr
+from bigdebug.spark.sql.plans.kinds import is_floating, is_number
+from bigdebug.spark.sql.plans.python_values import has_all
+from bigdebug.spark.sql.plans.reading import PlanOperator
+from bigdebug.spark.sql.plans.rewriting import from_below, with_inputs
 from bigdebug.trace.crossfilter.aggregates import Aggregate, Shown
 from bigdebug.trace.crossfilter.computed import arrow_of, shown_of
 from bigdebug.trace.crossfilter.outputs import Followed, Together

@@ -15,13 +15,13 @@ from bigdebug.model import Rids
 from bigdebug.spark.sql.brushing.following import Derived, Stays, following
 from bigdebug.spark.sql.brushing.recomputed import Recomputed
 from bigdebug.spark.sql.brushing.result import Result
-from bigdebug.spark.sql.catalyst import Catalyst
-from bigdebug.spark.sql.comparing import group_of
-from bigdebug.spark.sql.expressions import Expr, Node
 from bigdebug.spark.sql.extended import Extended
 from bigdebug.spark.sql.keys import all_of, frame_of
-from bigdebug.spark.sql.python_values import has_all
-from bigdebug.spark.sql.reading import PlanOperator
+from bigdebug.spark.sql.plans.catalyst import Catalyst
+from bigdebug.spark.sql.plans.comparing import group_of
+from bigdebug.spark.sql.plans.expressions import Expr, Node
+from bigdebug.spark.sql.plans.python_values import has_all
+from bigdebug.spark.sql.plans.reading import PlanOperator
 from bigdebug.spark.sql.steps import Steps
 from bigdebug.trace.crossfilter.aggregates import Aggregate
 from bigdebug.trace.crossfilter.outputs import NO_RECORD, Followed, Outputs, Together

@@ -12,10 +12,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bigdebug.errors import UntraceableError
-from bigdebug.spark.sql.catalyst import Catalyst
-from bigdebug.spark.sql.comparing import comparable
-from bigdebug.spark.sql.expressions import Expr
-from bigdebug.spark.sql.kinds import WHOLE, is_floating, is_number
+from bigdebug.spark.sql.plans.catalyst import Catalyst
+from bigdebug.spark.sql.plans.comparing import comparable
+from bigdebug.spark.sql.plans.expressions import Expr
+from bigdebug.spark.sql.plans.kinds import WHOLE, is_floating, is_number
 from bigdebug.trace.crossfilter.aggregates import Aggregate, Avg, Count, Distinct, Max, Min, Reduced, Sum
 from bigdebug.trace.crossfilter.outputs import Followed
 from bigdebug.trace.crossfilter.rounded import Rounded

@@ -11,9 +11,9 @@ from pyspark.sql.pandas.types import to_arrow_type
 from pyspark.sql.types import _parse_datatype_json_string
 
 from bigdebug.errors import TooLargeError
-from bigdebug.spark.sql.catalyst import Catalyst
-from bigdebug.spark.sql.expressions import Expr, Node
-from bigdebug.spark.sql.python_values import shown_as_text
+from bigdebug.spark.sql.plans.catalyst import Catalyst
+from bigdebug.spark.sql.plans.expressions import Expr, Node
+from bigdebug.spark.sql.plans.python_values import shown_as_text
 from bigdebug.spark.sql.steps import Steps
 from bigdebug.trace.crossfilter.outputs import MOST_MARKS
 from bigdebug.trace.names import array_of

@@ -17,8 +17,6 @@ from bigdebug.spark.collector import waiting
 from bigdebug.spark.process import answering
 from bigdebug.spark.raised import OfFunction
 from bigdebug.spark.sql.actions import unheard
-from bigdebug.spark.sql.calls import functions_of
-from bigdebug.spark.sql.catalyst import Catalyst
 from bigdebug.spark.sql.crashes.behind import Behind
 from bigdebug.spark.sql.crashes.crashed import Crashed
 from bigdebug.spark.sql.crashes.named import part
@@ -29,9 +27,11 @@ from bigdebug.spark.sql.crashes.trials import Trial, culpable, throwing_or_large
 from bigdebug.spark.sql.crashes.unoptimized import unoptimized
 from bigdebug.spark.sql.crashes.walk import through
 from bigdebug.spark.sql.crashes.waves import MOST, Waves
-from bigdebug.spark.sql.expressions import Node
 from bigdebug.spark.sql.lineage_frame import LineageFrame, lineage_of
-from bigdebug.spark.sql.reading import name_of
+from bigdebug.spark.sql.plans.calls import functions_of
+from bigdebug.spark.sql.plans.catalyst import Catalyst
+from bigdebug.spark.sql.plans.expressions import Node
+from bigdebug.spark.sql.plans.reading import name_of
 from bigdebug.spark.sql.runs import FrameRun
 from bigdebug.trace.culprit import CrashCulprit
 from bigdebug.trace.culprits import Culprits

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from bigdebug.spark.sql import code
-from bigdebug.spark.sql.calls import functions_of
-from bigdebug.spark.sql.catalyst import Catalyst
 from bigdebug.spark.sql.crashes.trials import trials
 from bigdebug.spark.sql.crashes.walk import Step
-from bigdebug.spark.sql.expressions import Expr, Node
+from bigdebug.spark.sql.plans import code
+from bigdebug.spark.sql.plans.calls import functions_of
+from bigdebug.spark.sql.plans.catalyst import Catalyst
+from bigdebug.spark.sql.plans.expressions import Expr, Node
 
 _PASSING = ("Project", "Filter")
 """Nodes that give a row for each of theirs, or none."""

@@ -9,7 +9,7 @@ from pyspark.sql import Row
 
 from bigdebug.agents.guards.code import Told
 from bigdebug.spark.sql.crashes.named import part
-from bigdebug.spark.sql.expressions import Expr, Node
+from bigdebug.spark.sql.plans.expressions import Expr, Node
 
 
 class Crashed(NamedTuple):

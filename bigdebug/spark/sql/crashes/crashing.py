@@ -9,13 +9,13 @@ from pyspark.sql import Row
 
 from bigdebug.agents.guards.code import DOUBTFUL, LARGE, unpacked
 from bigdebug.spark.collector import waiting
-from bigdebug.spark.sql import code
-from bigdebug.spark.sql.catalyst import Catalyst
-from bigdebug.spark.sql.code import Guarding
 from bigdebug.spark.sql.crashes.crashed import Crashed, Crashing
 from bigdebug.spark.sql.crashes.together import of_aggregates, of_groups
 from bigdebug.spark.sql.crashes.waves import MOST, Waves
-from bigdebug.spark.sql.expressions import Expr, Node
+from bigdebug.spark.sql.plans import code
+from bigdebug.spark.sql.plans.catalyst import Catalyst
+from bigdebug.spark.sql.plans.code import Guarding
+from bigdebug.spark.sql.plans.expressions import Expr, Node
 
 
 class Said(NamedTuple):

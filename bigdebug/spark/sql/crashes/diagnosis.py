@@ -15,9 +15,6 @@ from pyspark.errors import PySparkException
 
 from bigdebug.spark.bars import counted
 from bigdebug.spark.crashes import ended
-from bigdebug.spark.sql.calls import functions_of, minds_partition
-from bigdebug.spark.sql.catalyst import Catalyst
-from bigdebug.spark.sql.code import Guarding
 from bigdebug.spark.sql.crashes.blamed import At, Blamed, Input, Looking
 from bigdebug.spark.sql.crashes.finished import Finished
 from bigdebug.spark.sql.crashes.folding import planned
@@ -33,9 +30,12 @@ from bigdebug.spark.sql.crashes.telling import Telling
 from bigdebug.spark.sql.crashes.unfinished import Failure, Unfinished
 from bigdebug.spark.sql.crashes.walk import Step, steps_of
 from bigdebug.spark.sql.crashes.waves import Asking, PartitionWaves, Waves, every
-from bigdebug.spark.sql.expressions import Node
 from bigdebug.spark.sql.failures import brief, is_cancelled
 from bigdebug.spark.sql.fitting import fitting
+from bigdebug.spark.sql.plans.calls import functions_of, minds_partition
+from bigdebug.spark.sql.plans.catalyst import Catalyst
+from bigdebug.spark.sql.plans.code import Guarding
+from bigdebug.spark.sql.plans.expressions import Node
 from bigdebug.spark.sql.runs import FrameRun
 from bigdebug.spark.sql.sessions import SHARING
 from bigdebug.trace.culprit import CrashCulprit

@@ -10,11 +10,11 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
 from bigdebug.spark.sql.actions import unheard
-from bigdebug.spark.sql.catalyst import Catalyst
 from bigdebug.spark.sql.crashes.walk import Step, steps_of
-from bigdebug.spark.sql.expressions import Expr, Node
 from bigdebug.spark.sql.failures import is_cancelled
-from bigdebug.spark.sql.rewriting import with_inputs
+from bigdebug.spark.sql.plans.catalyst import Catalyst
+from bigdebug.spark.sql.plans.expressions import Expr, Node
+from bigdebug.spark.sql.plans.rewriting import with_inputs
 
 Physical = Any
 """A node of the plan that Spark executed, or began to."""

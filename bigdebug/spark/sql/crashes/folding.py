@@ -5,8 +5,8 @@ from __future__ import annotations
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
-from bigdebug.spark.sql.catalyst import Catalyst
-from bigdebug.spark.sql.expressions import Node
+from bigdebug.spark.sql.plans.catalyst import Catalyst
+from bigdebug.spark.sql.plans.expressions import Node
 
 _EXCLUDED = "spark.sql.optimizer.excludedRules"
 

@@ -12,7 +12,7 @@ from pyspark.sql import Row
 from bigdebug.spark.jobs import at_most
 from bigdebug.spark.sql.actions import unheard
 from bigdebug.spark.sql.crashes.waves import Asking, Wanted
-from bigdebug.spark.sql.expressions import Node
+from bigdebug.spark.sql.plans.expressions import Node
 from bigdebug.trace.culprit import CrashCulprit
 
 

@@ -11,9 +11,9 @@ from pathlib import Path
 
 from bigdebug.agents.guards.policy import Policy
 from bigdebug.agents.letters import letter, post
-from bigdebug.spark.sql.catalyst import Catalyst
 from bigdebug.spark.sql.crashes.resume import FrameResume
 from bigdebug.spark.sql.failures import is_cancelled
+from bigdebug.spark.sql.plans.catalyst import Catalyst
 from bigdebug.trace.culprits import Culprits
 from bigdebug.trace.resumed import Resumed
 from bigdebug.trace.run import Run

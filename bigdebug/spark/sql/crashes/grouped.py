@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from bigdebug.spark.sql.catalyst import Catalyst
 from bigdebug.spark.sql.crashes.overflow import Small, guarded, is_small
 from bigdebug.spark.sql.crashes.trials import Trial, clean, rowwise, tamed
-from bigdebug.spark.sql.expressions import Expr, Node
-from bigdebug.spark.sql.rewriting import from_below
+from bigdebug.spark.sql.plans.catalyst import Catalyst
+from bigdebug.spark.sql.plans.expressions import Expr, Node
+from bigdebug.spark.sql.plans.rewriting import from_below
 
 _VALUES = {"Aggregate": "AggregateExpression", "Window": "WindowExpression"}
 """Nodes, and the expressions in them that take many rows."""

@@ -16,8 +16,8 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
 from bigdebug.spark.handles import Handles
-from bigdebug.spark.sql.catalyst import Catalyst
 from bigdebug.spark.sql.failures import causes, thrown_by
+from bigdebug.spark.sql.plans.catalyst import Catalyst
 
 log = logging.getLogger(__name__)
 

@@ -5,9 +5,6 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from bigdebug.spark.sql.calls import functions_of
-from bigdebug.spark.sql.catalyst import Catalyst
-from bigdebug.spark.sql.code import Guarding
 from bigdebug.spark.sql.crashes.blamed import At, Blamed, Looking
 from bigdebug.spark.sql.crashes.crashing import crashing
 from bigdebug.spark.sql.crashes.grouped import of_values
@@ -15,8 +12,11 @@ from bigdebug.spark.sql.crashes.pickles import unread
 from bigdebug.spark.sql.crashes.sizes import Sizes
 from bigdebug.spark.sql.crashes.spoiled import may_fail, spoiled
 from bigdebug.spark.sql.crashes.trials import Trial, clean, of_pairs, tamed, trials
-from bigdebug.spark.sql.expressions import Expr, Node
-from bigdebug.spark.sql.rewriting import with_expressions
+from bigdebug.spark.sql.plans.calls import functions_of
+from bigdebug.spark.sql.plans.catalyst import Catalyst
+from bigdebug.spark.sql.plans.code import Guarding
+from bigdebug.spark.sql.plans.expressions import Expr, Node
+from bigdebug.spark.sql.plans.rewriting import with_expressions
 
 if TYPE_CHECKING:
     from bigdebug.spark.sql.recorder import FrameRecorder

@@ -11,9 +11,9 @@ from pyspark.sql import Column, Row
 from pyspark.sql import functions as F
 
 from bigdebug.spark.sql.actions import unheard
-from bigdebug.spark.sql.catalyst import Catalyst
-from bigdebug.spark.sql.expressions import Expr, Node
-from bigdebug.spark.sql.fingerprints import fingerprint
+from bigdebug.spark.sql.plans.catalyst import Catalyst
+from bigdebug.spark.sql.plans.expressions import Expr, Node
+from bigdebug.spark.sql.plans.fingerprints import fingerprint
 
 
 class Named(NamedTuple):

@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 from pyspark.sql import functions as F
 
-from bigdebug.spark.sql.catalyst import Catalyst
-from bigdebug.spark.sql.expressions import Expr, Node
-from bigdebug.spark.sql.rewriting import from_below
+from bigdebug.spark.sql.plans.catalyst import Catalyst
+from bigdebug.spark.sql.plans.expressions import Expr, Node
+from bigdebug.spark.sql.plans.rewriting import from_below
 
 _LONG, _INT = 2**63 - 1, 2**31 - 1
 

@@ -10,13 +10,13 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 from bigdebug.agents.guards.code import DOUBTFUL
-from bigdebug.spark.sql import code
-from bigdebug.spark.sql.calls import functions_of
-from bigdebug.spark.sql.catalyst import Catalyst
-from bigdebug.spark.sql.code import Guarding
 from bigdebug.spark.sql.crashes.sizes import Asked
 from bigdebug.spark.sql.crashes.trials import Trial, tamed, throwing, throwing_or_large, trials
-from bigdebug.spark.sql.expressions import Expr, Node
+from bigdebug.spark.sql.plans import code
+from bigdebug.spark.sql.plans.calls import functions_of
+from bigdebug.spark.sql.plans.catalyst import Catalyst
+from bigdebug.spark.sql.plans.code import Guarding
+from bigdebug.spark.sql.plans.expressions import Expr, Node
 
 
 def blameable(catalyst: Catalyst, below: Node, nodes: Sequence[tuple[Node, Asked]]) -> Node:

@@ -8,12 +8,12 @@ from typing import Any
 from bigdebug.agents.guards.code import Told
 from bigdebug.agents.guards.crash import Raised
 from bigdebug.spark.gateway import raised_by
-from bigdebug.spark.sql import code
-from bigdebug.spark.sql.catalyst import Catalyst
 from bigdebug.spark.sql.crashes.crashed import Crashed, Crashing
 from bigdebug.spark.sql.crashes.thrown import name_of
 from bigdebug.spark.sql.crashes.waves import Waves
-from bigdebug.spark.sql.expressions import Expr, Node
+from bigdebug.spark.sql.plans import code
+from bigdebug.spark.sql.plans.catalyst import Catalyst
+from bigdebug.spark.sql.plans.expressions import Expr, Node
 
 
 def unread(waves: Waves, node: Node, functions: Sequence[Expr]) -> Crashing | None:

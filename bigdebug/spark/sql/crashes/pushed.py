@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from bigdebug.spark.sql.catalyst import Catalyst
-from bigdebug.spark.sql.expressions import Expr, Node
 from bigdebug.spark.sql.formats import CSV, JSON, corrupt_column, format_of, reader_of
+from bigdebug.spark.sql.plans.catalyst import Catalyst
+from bigdebug.spark.sql.plans.expressions import Expr, Node
 
 _ASKING = {CSV: "spark.sql.csv.filterPushdown.enabled", JSON: "spark.sql.json.filterPushdown.enabled"}
 """Formats whose readers leave out each record that does not do, and what turns that off. (Those of columns leave out parts of files: which, nobody says.)"""

@@ -9,8 +9,8 @@ from pyspark.sql import functions as F
 from bigdebug.errors import UntraceableError
 from bigdebug.spark.sql.actions import unheard
 from bigdebug.spark.sql.crashes.strict import Strict, records
-from bigdebug.spark.sql.expressions import Node
 from bigdebug.spark.sql.formats import is_csv, option, reader_of
+from bigdebug.spark.sql.plans.expressions import Node
 
 _REMEDY = "Take the malformed lines out of the files, and run it again."
 

@@ -82,6 +82,9 @@ class FrameResume:
         if (kind := type_of(culprit)) is not None:
             fitting(record, kind)
 
+    def defined(self, operator: int) -> None:
+        """None: Spark has a UDF in its plan."""
+
     @property
     def held(self) -> None:
         return None

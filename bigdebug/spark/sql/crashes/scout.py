@@ -17,9 +17,9 @@ from bigdebug.spark.sql.actions import unheard
 from bigdebug.spark.sql.crashes.passing import blameable
 from bigdebug.spark.sql.crashes.sizes import Asked
 from bigdebug.spark.sql.crashes.waves import MOST, Waves
-from bigdebug.spark.sql.expressions import Node
 from bigdebug.spark.sql.failures import is_cancelled
-from bigdebug.spark.sql.rewriting import with_inputs
+from bigdebug.spark.sql.plans.expressions import Node
+from bigdebug.spark.sql.plans.rewriting import with_inputs
 
 
 class AloneError(Exception):

@@ -8,15 +8,15 @@ from itertools import takewhile
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
-from bigdebug.spark.sql.catalyst import Catalyst
 from bigdebug.spark.sql.crashes.chains import chain
 from bigdebug.spark.sql.crashes.finished import Finished
 from bigdebug.spark.sql.crashes.scout import Scout, ScoutedWaves
 from bigdebug.spark.sql.crashes.sizes import Sizes
 from bigdebug.spark.sql.crashes.walk import Step
 from bigdebug.spark.sql.crashes.waves import Waves
-from bigdebug.spark.sql.expressions import Node
 from bigdebug.spark.sql.failures import is_cancelled
+from bigdebug.spark.sql.plans.catalyst import Catalyst
+from bigdebug.spark.sql.plans.expressions import Node
 
 
 class Scouting:

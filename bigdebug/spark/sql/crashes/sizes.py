@@ -9,12 +9,12 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from bigdebug.spark.sql import code
-from bigdebug.spark.sql.catalyst import Catalyst
 from bigdebug.spark.sql.crashes.overflow import is_small, summed
 from bigdebug.spark.sql.crashes.trials import tamed
 from bigdebug.spark.sql.crashes.walk import Step
-from bigdebug.spark.sql.expressions import Expr, Node
+from bigdebug.spark.sql.plans import code
+from bigdebug.spark.sql.plans.catalyst import Catalyst
+from bigdebug.spark.sql.plans.expressions import Expr, Node
 
 
 class Asked(NamedTuple):

@@ -11,8 +11,8 @@ from bigdebug.errors import UntraceableError
 from bigdebug.spark.sql.crashes.blamed import At, Blamed, Looking
 from bigdebug.spark.sql.crashes.readable import readable
 from bigdebug.spark.sql.crashes.strict import HANDED_OVER, Strict, is_strict
-from bigdebug.spark.sql.expressions import Node
 from bigdebug.spark.sql.failures import brief, is_cancelled
+from bigdebug.spark.sql.plans.expressions import Node
 
 if TYPE_CHECKING:
     from bigdebug.spark.sql.recorder import FrameRecorder

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from bigdebug.spark.sql.catalyst import Catalyst
 from bigdebug.spark.sql.crashes.blamed import Input
 from bigdebug.spark.sql.crashes.trials import lazy_in, shared_in
 from bigdebug.spark.sql.crashes.walk import Step
+from bigdebug.spark.sql.plans.catalyst import Catalyst
 from bigdebug.trace.culprit import CrashCulprit
 
 _STOPPING = ("head", "first", "take", "show", "isEmpty", "tail", "toLocalIterator")

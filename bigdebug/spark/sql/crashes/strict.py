@@ -12,12 +12,12 @@ from pyspark.sql import functions as F
 from bigdebug.errors import UntraceableError
 from bigdebug.model import POSITION_BITS
 from bigdebug.spark.sql.actions import unheard
-from bigdebug.spark.sql.catalyst import Catalyst
 from bigdebug.spark.sql.crashes.trials import Trial
-from bigdebug.spark.sql.expressions import Expr, Node
 from bigdebug.spark.sql.formats import PARSED, format_of, is_csv, option, reader_of
 from bigdebug.spark.sql.leaves import Leaf
 from bigdebug.spark.sql.lineage_frame import LineageFrame, lineage_of
+from bigdebug.spark.sql.plans.catalyst import Catalyst
+from bigdebug.spark.sql.plans.expressions import Expr, Node
 from bigdebug.spark.sql.runs import FrameRun
 
 if TYPE_CHECKING:

@@ -18,8 +18,8 @@ from pyspark.logger import PySparkLogger
 from bigdebug.graph import CallSite
 from bigdebug.spark.collector import waiting
 from bigdebug.spark.gateway import raised_by
-from bigdebug.spark.sql.catalyst import Catalyst
-from bigdebug.spark.sql.expressions import Expr, Node
+from bigdebug.spark.sql.plans.catalyst import Catalyst
+from bigdebug.spark.sql.plans.expressions import Expr, Node
 
 _LOGGERS = ("DataFrameQueryContextLogger", "SQLQueryContextLogger")
 

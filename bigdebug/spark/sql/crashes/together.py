@@ -10,15 +10,15 @@ from itertools import islice
 from pyspark.sql import Row
 
 from bigdebug.agents.guards.code import Told
-from bigdebug.spark.sql import code
-from bigdebug.spark.sql.calls import functions_in
-from bigdebug.spark.sql.catalyst import Catalyst
-from bigdebug.spark.sql.code import Guarding
 from bigdebug.spark.sql.crashes.crashed import Crashed, Crashing
 from bigdebug.spark.sql.crashes.named import Named
 from bigdebug.spark.sql.crashes.waves import MOST, Waves
-from bigdebug.spark.sql.expressions import Expr, Node
-from bigdebug.spark.sql.rewriting import from_below
+from bigdebug.spark.sql.plans import code
+from bigdebug.spark.sql.plans.calls import functions_in
+from bigdebug.spark.sql.plans.catalyst import Catalyst
+from bigdebug.spark.sql.plans.code import Guarding
+from bigdebug.spark.sql.plans.expressions import Expr, Node
+from bigdebug.spark.sql.plans.rewriting import from_below
 
 Names = tuple[tuple[int, int], ...]
 """Of rows on which a function crashed together, the last of them in flight."""

@@ -11,10 +11,10 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 from bigdebug.agents.guards.code import SMALL
-from bigdebug.spark.sql.catalyst import Catalyst
 from bigdebug.spark.sql.crashes.pairs import Condition
-from bigdebug.spark.sql.expressions import Expr, Node
-from bigdebug.spark.sql.rewriting import with_inputs
+from bigdebug.spark.sql.plans.catalyst import Catalyst
+from bigdebug.spark.sql.plans.expressions import Expr, Node
+from bigdebug.spark.sql.plans.rewriting import with_inputs
 
 _BITS = SMALL.bit_length() - 1
 """Above these a small number has its sign alone."""

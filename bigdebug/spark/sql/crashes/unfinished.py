@@ -13,12 +13,12 @@ from pyspark.errors import PySparkException
 from bigdebug.errors import BigdebugError
 from bigdebug.spark.failing import Failed, failed_stages
 from bigdebug.spark.process import is_one_process
-from bigdebug.spark.sql.calls import functions_of
-from bigdebug.spark.sql.catalyst import Catalyst
 from bigdebug.spark.sql.crashes.walk import through
 from bigdebug.spark.sql.crashes.waves import Partitions, every
-from bigdebug.spark.sql.executions import KEPT, planned_at, reads_cache
-from bigdebug.spark.sql.expressions import Expr, Node
+from bigdebug.spark.sql.plans.calls import functions_of
+from bigdebug.spark.sql.plans.catalyst import Catalyst
+from bigdebug.spark.sql.plans.executions import KEPT, planned_at, reads_cache
+from bigdebug.spark.sql.plans.expressions import Expr, Node
 from bigdebug.spark.sql.runs import FrameRun
 
 if TYPE_CHECKING:

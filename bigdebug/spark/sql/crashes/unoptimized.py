@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from bigdebug.spark.sql.catalyst import Catalyst
-from bigdebug.spark.sql.expressions import Node
-from bigdebug.spark.sql.rewriting import with_inputs
+from bigdebug.spark.sql.plans.catalyst import Catalyst
+from bigdebug.spark.sql.plans.expressions import Node
+from bigdebug.spark.sql.plans.rewriting import with_inputs
 
 
 def unoptimized(catalyst: Catalyst, plan: Node) -> Node:

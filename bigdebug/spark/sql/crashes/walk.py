@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Container
 from typing import NamedTuple
 
-from bigdebug.spark.sql.calls import as_written, functions_of
-from bigdebug.spark.sql.catalyst import Catalyst
 from bigdebug.spark.sql.crashes import grouped, pushed
 from bigdebug.spark.sql.crashes.scalars import subqueries
-from bigdebug.spark.sql.expressions import Node
+from bigdebug.spark.sql.plans.calls import as_written, functions_of
+from bigdebug.spark.sql.plans.catalyst import Catalyst
+from bigdebug.spark.sql.plans.expressions import Node
 
 
 class Step(NamedTuple):

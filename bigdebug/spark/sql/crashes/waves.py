@@ -10,8 +10,8 @@ from pyspark.sql import Row
 
 from bigdebug.spark.gateway import pruned
 from bigdebug.spark.sql.actions import unheard
-from bigdebug.spark.sql.catalyst import Catalyst
-from bigdebug.spark.sql.expressions import Node
+from bigdebug.spark.sql.plans.catalyst import Catalyst
+from bigdebug.spark.sql.plans.expressions import Node
 
 MOST = 10_000
 """Culprits of one operator that are kept in full."""

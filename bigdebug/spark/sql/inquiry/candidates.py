@@ -10,13 +10,13 @@ from bigdebug.errors import NondeterminismError
 from bigdebug.localize.candidates import Candidates, Numbers, together
 from bigdebug.model import SourceRecord
 from bigdebug.spark.bars import counted
-from bigdebug.spark.sql.catalyst import Catalyst
-from bigdebug.spark.sql.expressions import Node
 from bigdebug.spark.sql.far import Far
 from bigdebug.spark.sql.inquiry.subsets import PLACE
 from bigdebug.spark.sql.inquiry.triable import untried
 from bigdebug.spark.sql.keys import frame_of
 from bigdebug.spark.sql.lineage_frame import LineageFrame
+from bigdebug.spark.sql.plans.catalyst import Catalyst
+from bigdebug.spark.sql.plans.expressions import Node
 from bigdebug.spark.sql.questions import Questions
 from bigdebug.spark.sql.records import Found
 from bigdebug.trace.names import Names

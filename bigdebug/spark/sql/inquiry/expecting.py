@@ -18,13 +18,13 @@ from bigdebug.errors import LocalizeError
 from bigdebug.localize.oracle import Answer
 from bigdebug.model import Outcome
 from bigdebug.shown import shown
-from bigdebug.spark.sql.catalyst import Catalyst
-from bigdebug.spark.sql.expressions import Expr
 from bigdebug.spark.sql.far import Far
 from bigdebug.spark.sql.inquiry.due import MOST, RowKey, Values, due_rows, too_many
 from bigdebug.spark.sql.inquiry.judging import TriedRow, lost
 from bigdebug.spark.sql.inquiry.rows_by_name import rows_by_name
 from bigdebug.spark.sql.lineage_frame import LineageFrame
+from bigdebug.spark.sql.plans.catalyst import Catalyst
+from bigdebug.spark.sql.plans.expressions import Expr
 from bigdebug.trace.names import Names
 
 ELSEWHERE = 1_000

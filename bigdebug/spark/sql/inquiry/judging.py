@@ -17,11 +17,11 @@ from bigdebug.errors import LocalizeError
 from bigdebug.localize.oracle import Answer
 from bigdebug.model import Outcome
 from bigdebug.spark.sql.called import called
-from bigdebug.spark.sql.catalyst import Catalyst
-from bigdebug.spark.sql.expressions import Expr, Node
-from bigdebug.spark.sql.kinds import is_number
 from bigdebug.spark.sql.lineage_frame import LineageFrame
 from bigdebug.spark.sql.matching import filtered
+from bigdebug.spark.sql.plans.catalyst import Catalyst
+from bigdebug.spark.sql.plans.expressions import Expr, Node
+from bigdebug.spark.sql.plans.kinds import is_number
 
 GONE = Answer(Outcome.PASS, gone=True)
 """That of a row that is not there any more, or of which nothing is known any more: nothing is wrong, but nothing is right."""

@@ -32,7 +32,7 @@ from bigdebug.spark.sql.inquiry.subsets import PROCEDURES
 from bigdebug.spark.sql.inquiry.triable import Told, check_triable, in_batches
 from bigdebug.spark.sql.inquiry.trying import Trials, Tried, trying_session
 from bigdebug.spark.sql.lineage_frame import LineageFrame
-from bigdebug.spark.sql.reading import PlanOperator
+from bigdebug.spark.sql.plans.reading import PlanOperator
 
 EACH = 1_000
 """Up to so many candidates, each is left out once: that tries their square of records."""

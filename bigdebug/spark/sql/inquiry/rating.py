@@ -12,10 +12,10 @@ from pyspark.sql import functions as F
 from bigdebug.agents.quality import WORST, Below, Quality
 from bigdebug.errors import PredicateError
 from bigdebug.mining.cleaning import rated
-from bigdebug.spark.sql.expressions import Expr
 from bigdebug.spark.sql.inquiry.rows_by_name import NamedRows, rows_by_name
 from bigdebug.spark.sql.lineage_frame import LineageFrame
 from bigdebug.spark.sql.matching import filtered
+from bigdebug.spark.sql.plans.expressions import Expr
 
 
 class FrameQuality:

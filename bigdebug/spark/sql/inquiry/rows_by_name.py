@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 from pyspark.sql import Row
 
 from bigdebug.spark.sql.actions import unheard
-from bigdebug.spark.sql.catalyst import bounded
-from bigdebug.spark.sql.expressions import Expr
 from bigdebug.spark.sql.lineage_frame import LineageFrame
+from bigdebug.spark.sql.plans.catalyst import bounded
+from bigdebug.spark.sql.plans.expressions import Expr
 from bigdebug.trace.names import Names, array_of
 
 

@@ -12,14 +12,14 @@ from typing import NamedTuple
 
 from pyspark.sql import functions as F
 
-from bigdebug.spark.sql.catalyst import Catalyst
-from bigdebug.spark.sql.determinism import sorting
-from bigdebug.spark.sql.expressions import Expr, Node
 from bigdebug.spark.sql.inquiry.triable import Told, scalars
 from bigdebug.spark.sql.limits import cut_of
 from bigdebug.spark.sql.misses import is_one
-from bigdebug.spark.sql.reading import PlanOperator
-from bigdebug.spark.sql.rewriting import from_below, with_expressions
+from bigdebug.spark.sql.plans.catalyst import Catalyst
+from bigdebug.spark.sql.plans.determinism import sorting
+from bigdebug.spark.sql.plans.expressions import Expr, Node
+from bigdebug.spark.sql.plans.reading import PlanOperator
+from bigdebug.spark.sql.plans.rewriting import from_below, with_expressions
 
 SET, WORDS, PLACE = "__bigdebug_set", "__bigdebug_words", "__bigdebug_candidate"
 

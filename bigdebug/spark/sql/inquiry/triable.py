@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from bigdebug.errors import LocalizeError
-from bigdebug.spark.sql.calls import functions_in, functions_of
-from bigdebug.spark.sql.catalyst import Catalyst
-from bigdebug.spark.sql.code import is_of_batch
-from bigdebug.spark.sql.comparing import group_of
-from bigdebug.spark.sql.determinism import sorting
-from bigdebug.spark.sql.domains import DOMAIN
-from bigdebug.spark.sql.expressions import Expr, Node
-from bigdebug.spark.sql.fingerprints import fingerprint
 from bigdebug.spark.sql.misses import is_one
-from bigdebug.spark.sql.reading import PlanOperator
+from bigdebug.spark.sql.plans.calls import functions_in, functions_of
+from bigdebug.spark.sql.plans.catalyst import Catalyst
+from bigdebug.spark.sql.plans.code import is_of_batch
+from bigdebug.spark.sql.plans.comparing import group_of
+from bigdebug.spark.sql.plans.determinism import sorting
+from bigdebug.spark.sql.plans.domains import DOMAIN
+from bigdebug.spark.sql.plans.expressions import Expr, Node
+from bigdebug.spark.sql.plans.fingerprints import fingerprint
+from bigdebug.spark.sql.plans.reading import PlanOperator
 
 _FILE = ("InputFileName", "InputFileBlockStart", "InputFileBlockLength")
 """Expressions that ask for the file that is read, which candidates are not."""

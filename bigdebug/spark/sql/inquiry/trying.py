@@ -30,15 +30,15 @@ from bigdebug.model import Outcome
 from bigdebug.spark.bars import counted
 from bigdebug.spark.jobs import beside, tagged
 from bigdebug.spark.sql.actions import unheard
-from bigdebug.spark.sql.catalyst import Catalyst
-from bigdebug.spark.sql.expressions import Node
 from bigdebug.spark.sql.failures import brief, is_cancelled
 from bigdebug.spark.sql.inquiry.judging import Test, TriedRow
 from bigdebug.spark.sql.inquiry.subsets import SET, WORDS, Marked, Subsets
 from bigdebug.spark.sql.inquiry.triable import Told, moving
 from bigdebug.spark.sql.keys import restricted
-from bigdebug.spark.sql.kinds import ABSOLUTE, RELATIVE
-from bigdebug.spark.sql.reading import PlanOperator
+from bigdebug.spark.sql.plans.catalyst import Catalyst
+from bigdebug.spark.sql.plans.expressions import Node
+from bigdebug.spark.sql.plans.kinds import ABSOLUTE, RELATIVE
+from bigdebug.spark.sql.plans.reading import PlanOperator
 from bigdebug.spark.sql.sessions import SHARING
 
 CELLS = 1 << 20

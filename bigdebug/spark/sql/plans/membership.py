@@ -7,9 +7,9 @@ existence join below a NOT would not be.
 from __future__ import annotations
 
 from bigdebug.errors import UntraceableError
-from bigdebug.spark.sql.catalyst import Catalyst
-from bigdebug.spark.sql.expressions import Expr, Node
-from bigdebug.spark.sql.written import place_of
+from bigdebug.spark.sql.plans.catalyst import Catalyst
+from bigdebug.spark.sql.plans.expressions import Expr, Node
+from bigdebug.spark.sql.plans.written import place_of
 
 _SIMPLIFYING = (
     "NullPropagation", "BooleanSimplification", "SimplifyBinaryComparison", "SimplifyConditionals", "PushFoldableIntoBranches",

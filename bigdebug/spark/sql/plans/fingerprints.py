@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 
 from pyspark.sql import Column, Window, functions
 
-from bigdebug.spark.sql.catalyst import Catalyst
-from bigdebug.spark.sql.expressions import Expr, Node
-from bigdebug.spark.sql.kinds import has_floating
+from bigdebug.spark.sql.plans.catalyst import Catalyst
+from bigdebug.spark.sql.plans.expressions import Expr, Node
+from bigdebug.spark.sql.plans.kinds import has_floating
 
 _NESTED = ("MAP<", "STRUCT<", "ARRAY<", "VARIANT")
 

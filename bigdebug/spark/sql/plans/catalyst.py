@@ -18,7 +18,7 @@ from pyspark.sql.pandas.conversion import PandasConversionMixin
 
 from bigdebug.errors import TooLargeError
 from bigdebug.spark.bars import counted
-from bigdebug.spark.sql.expressions import Expr, Expressions, Node
+from bigdebug.spark.sql.plans.expressions import Expr, Expressions, Node
 
 _SCAN = "org.apache.spark.sql.execution.FileSourceScanExec"
 

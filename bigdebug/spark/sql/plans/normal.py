@@ -10,12 +10,12 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from bigdebug.errors import UntraceableError
-from bigdebug.spark.sql.catalyst import Catalyst
-from bigdebug.spark.sql.domains import domains_of
-from bigdebug.spark.sql.existence import asking_for_any
-from bigdebug.spark.sql.expressions import Expr, Node
-from bigdebug.spark.sql.membership import simplified
-from bigdebug.spark.sql.rewriting import from_below, with_expressions, with_inputs
+from bigdebug.spark.sql.plans.catalyst import Catalyst
+from bigdebug.spark.sql.plans.domains import domains_of
+from bigdebug.spark.sql.plans.existence import asking_for_any
+from bigdebug.spark.sql.plans.expressions import Expr, Node
+from bigdebug.spark.sql.plans.membership import simplified
+from bigdebug.spark.sql.plans.rewriting import from_below, with_expressions, with_inputs
 
 _PULLING_UP = ("PullOutGroupingExpressions", "OptimizeOneRowRelationSubquery", "PullupCorrelatedPredicates")
 """Rules that come first, from the outermost subquery in: nothing can be pulled up through the outer join that becomes of an inner one."""

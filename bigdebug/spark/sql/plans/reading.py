@@ -9,11 +9,11 @@ from itertools import count
 from typing import Any, NamedTuple
 
 from bigdebug.graph import Form, Kind, Operator, OperatorGraph
-from bigdebug.spark.sql.catalyst import Catalyst
-from bigdebug.spark.sql.domains import DOMAIN, is_domain
-from bigdebug.spark.sql.expressions import Expr, Node
-from bigdebug.spark.sql.normal import normal
-from bigdebug.spark.sql.written import place_of
+from bigdebug.spark.sql.plans.catalyst import Catalyst
+from bigdebug.spark.sql.plans.domains import DOMAIN, is_domain
+from bigdebug.spark.sql.plans.expressions import Expr, Node
+from bigdebug.spark.sql.plans.normal import normal
+from bigdebug.spark.sql.plans.written import place_of
 
 _NAMED = {"Project", "Filter", "Sort", "Repartition", "RepartitionByExpression", "RebalancePartitions", "ResolvedHint", "Sample"}
 """Nodes through which a name reaches the source below: what they give is still that source's."""

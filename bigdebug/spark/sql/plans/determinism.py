@@ -6,11 +6,11 @@ from collections.abc import Collection, Iterable, Iterator
 from typing import NamedTuple
 
 from bigdebug.errors import NondeterminismError
-from bigdebug.spark.sql.arrivals import Unsettled, by_arrival
-from bigdebug.spark.sql.catalyst import Catalyst
-from bigdebug.spark.sql.code import has_guard
-from bigdebug.spark.sql.expressions import Expr
-from bigdebug.spark.sql.reading import PlanOperator
+from bigdebug.spark.sql.plans.arrivals import Unsettled, by_arrival
+from bigdebug.spark.sql.plans.catalyst import Catalyst
+from bigdebug.spark.sql.plans.code import has_guard
+from bigdebug.spark.sql.plans.expressions import Expr
+from bigdebug.spark.sql.plans.reading import PlanOperator
 
 _PLACES = {"CurrentTimeZone", "CurrentDatabase", "CurrentCatalog", "CurrentPath", "CurrentUser", "SessionUser"}
 """Expressions that ask the session, which is that of then. What Spark replaces besides, for one execution, are clocks."""

@@ -8,8 +8,8 @@ from typing import Any
 from py4j.protocol import Py4JJavaError
 
 from bigdebug.spark.ancestry import ancestors
-from bigdebug.spark.sql.catalyst import Catalyst
-from bigdebug.spark.sql.expressions import Node
+from bigdebug.spark.sql.plans.catalyst import Catalyst
+from bigdebug.spark.sql.plans.expressions import Node
 
 KEPT = {"collect", "toPandas", "toArrow", "toLocalIterator", "tail"}
 """Actions that execute the plan which the DataFrame keeps; others make a query of their own of it, and plan that anew."""

@@ -8,10 +8,10 @@ from __future__ import annotations
 import re
 
 from bigdebug.errors import UntraceableError
-from bigdebug.spark.sql.catalyst import Catalyst
-from bigdebug.spark.sql.expressions import Expr
-from bigdebug.spark.sql.kinds import has_floating
-from bigdebug.spark.sql.reading import PlanOperator
+from bigdebug.spark.sql.plans.catalyst import Catalyst
+from bigdebug.spark.sql.plans.expressions import Expr
+from bigdebug.spark.sql.plans.kinds import has_floating
+from bigdebug.spark.sql.plans.reading import PlanOperator
 
 _BOUNDED = re.compile(r"(VAR)?CHAR\(\d+\)")
 

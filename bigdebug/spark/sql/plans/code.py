@@ -24,9 +24,9 @@ from bigdebug.agents.guards.row_batches import GuardedRows
 from bigdebug.agents.guards.rows import GuardedCall, PickledCall
 from bigdebug.agents.guards.streams import LenientStream, StreamingAggregate, StreamingGroup
 from bigdebug.agents.guards.tables import TableCode, guarded_table
-from bigdebug.spark.sql.catalyst import Catalyst
-from bigdebug.spark.sql.expressions import Expr
-from bigdebug.spark.sql.sent import (
+from bigdebug.spark.sql.plans.catalyst import Catalyst
+from bigdebug.spark.sql.plans.expressions import Expr
+from bigdebug.spark.sql.plans.sent import (
     array,
     arrow_column,
     arrow_value,
@@ -43,7 +43,7 @@ from bigdebug.spark.sql.sent import (
     table,
     taking,
 )
-from bigdebug.spark.sql.tablefunctions import gives_at_end
+from bigdebug.spark.sql.plans.tablefunctions import gives_at_end
 
 _FUNCTIONS = "org.apache.spark.sql.catalyst.expressions.PythonFuncExpression"
 

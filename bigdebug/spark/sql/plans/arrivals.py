@@ -6,11 +6,11 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from bigdebug.spark.sql.catalyst import Catalyst
-from bigdebug.spark.sql.expressions import Expr
-from bigdebug.spark.sql.frames import ends_at_rows
-from bigdebug.spark.sql.kinds import equal_by_bits, has_floating, is_collated
-from bigdebug.spark.sql.reading import PlanOperator
+from bigdebug.spark.sql.plans.catalyst import Catalyst
+from bigdebug.spark.sql.plans.expressions import Expr
+from bigdebug.spark.sql.plans.frames import ends_at_rows
+from bigdebug.spark.sql.plans.kinds import equal_by_bits, has_floating, is_collated
+from bigdebug.spark.sql.plans.reading import PlanOperator
 
 _FIRST = re.compile(r"\b(first|last|any_value|(first|last|nth)_value)\(")
 _ARRIVAL = re.compile(

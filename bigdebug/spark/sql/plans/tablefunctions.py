@@ -6,9 +6,9 @@ import pickle
 from typing import Any
 
 from bigdebug.errors import UntraceableError
-from bigdebug.spark.sql.catalyst import Catalyst
-from bigdebug.spark.sql.expressions import Expr
-from bigdebug.spark.sql.reading import PlanOperator
+from bigdebug.spark.sql.plans.catalyst import Catalyst
+from bigdebug.spark.sql.plans.expressions import Expr
+from bigdebug.spark.sql.plans.reading import PlanOperator
 
 _REMEDY = "Write it as df.groupBy(...).applyInPandas(...): its rows are traced to their group."
 

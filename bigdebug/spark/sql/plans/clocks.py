@@ -11,10 +11,10 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from bigdebug.spark.sql.catalyst import Catalyst
-from bigdebug.spark.sql.executions import phase
-from bigdebug.spark.sql.expressions import Expr, Node
-from bigdebug.spark.sql.rewriting import with_expressions, with_inputs
+from bigdebug.spark.sql.plans.catalyst import Catalyst
+from bigdebug.spark.sql.plans.executions import phase
+from bigdebug.spark.sql.plans.expressions import Expr, Node
+from bigdebug.spark.sql.plans.rewriting import with_expressions, with_inputs
 
 _LITERAL = "org.apache.spark.sql.catalyst.expressions.Literal"
 

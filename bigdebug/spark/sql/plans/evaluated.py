@@ -13,9 +13,9 @@ from pyspark.sql.pandas.types import to_arrow_type
 from pyspark.sql.types import _parse_datatype_json_string
 
 from bigdebug.errors import UntraceableError, ViewError
-from bigdebug.spark.sql.catalyst import Catalyst
-from bigdebug.spark.sql.expressions import Expr
-from bigdebug.spark.sql.rewriting import from_below
+from bigdebug.spark.sql.plans.catalyst import Catalyst
+from bigdebug.spark.sql.plans.expressions import Expr
+from bigdebug.spark.sql.plans.rewriting import from_below
 from bigdebug.trace.names import array_of
 
 _REPLACED = "org.apache.spark.sql.catalyst.expressions.RuntimeReplaceable"

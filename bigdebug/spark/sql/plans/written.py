@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bigdebug.spark.sql.expressions import Node
+from bigdebug.spark.sql.plans.expressions import Node
 
 _PIECE = 60
 """Characters of SQL that tell it."""

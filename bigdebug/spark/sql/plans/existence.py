@@ -3,9 +3,9 @@ are skipped, or none taken."""
 
 from __future__ import annotations
 
-from bigdebug.spark.sql.catalyst import Catalyst
-from bigdebug.spark.sql.expressions import Expr, Node
-from bigdebug.spark.sql.rewriting import from_below, with_expressions, with_inputs
+from bigdebug.spark.sql.plans.catalyst import Catalyst
+from bigdebug.spark.sql.plans.expressions import Expr, Node
+from bigdebug.spark.sql.plans.rewriting import from_below, with_expressions, with_inputs
 
 _ALIKE = {"Project", "SubqueryAlias", "View", "PipeOperator", "Distinct", "Union"}
 """Nodes that give rows if and only if one of their inputs does."""

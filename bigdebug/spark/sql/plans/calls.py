@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from bigdebug.spark.sql import code
-from bigdebug.spark.sql.catalyst import Catalyst
-from bigdebug.spark.sql.expressions import Expr, Node
+from bigdebug.spark.sql.plans import code
+from bigdebug.spark.sql.plans.catalyst import Catalyst
+from bigdebug.spark.sql.plans.expressions import Expr, Node
 
 _STREAMS = ("MapInPandas", "MapInArrow", "PythonMapInArrow")
 """Nodes whose function is given an iterator: their tasks may be asked to run all at once."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from bigdebug.spark.sql.expressions import Node
+from bigdebug.spark.sql.plans.expressions import Node
 
 WRITING = (
     "InsertIntoHadoopFsRelationCommand", "InsertIntoDataSourceDirCommand", "InsertIntoHiveTable", "CreateDataSourceTableAsSelectCommand",

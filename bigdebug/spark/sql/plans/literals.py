@@ -11,7 +11,7 @@ import pyarrow as pa
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
-from bigdebug.spark.sql.kinds import is_floating, may_hold
+from bigdebug.spark.sql.plans.kinds import is_floating, may_hold
 
 _EPOCH = datetime(1970, 1, 1)  # of the clock on the wall, in whichever zone
 

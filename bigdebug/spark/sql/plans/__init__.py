@@ -1,0 +1,1 @@
+"""Spark's plans and expressions over the gateway: read, told what they mean, and made anew."""
