@@ -127,9 +127,11 @@ def _after(text: str, now: float) -> float:
     """Seconds that Retry-After says: a number of them, or a date."""
     try:
         return max(0.0, float(int(text)))
+    except OverflowError:
+        return LONGEST_WAIT
     except ValueError:
         pass
     try:
         return max(0.0, parsedate_to_datetime(text).timestamp() - now)
-    except (ValueError, TypeError):
+    except (ValueError, TypeError, OverflowError):
         return 0.0

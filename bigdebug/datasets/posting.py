@@ -7,6 +7,7 @@ import logging
 import socket
 import threading
 import time
+from contextlib import suppress
 from typing import Any
 
 import httpx
@@ -20,18 +21,35 @@ DEADLINE = 10.0
 _LOOKED_AT = 4 << 20
 """Bytes of an answer that are read: more is none."""
 
-_TROUBLES = (httpx.HTTPError, httpx.StreamError, httpx.InvalidURL, OSError, ValueError, RuntimeError)
-"""What the way to a collector, its address, the environment's proxies and certificates, or the end of Python are to blame for."""
-
 
 class _Loop(asyncio.SelectorEventLoop):
-    """Looks up names also at the end of Python, when no thread may be asked to do it any more."""
+    """Looks up names in threads that the end of Python does not wait for, as it does for those of asyncio: a resolver that is dead takes minutes."""
 
     async def getaddrinfo(self, host: Any, port: Any, **options: Any) -> Any:
+        found: asyncio.Future[Any] = self.create_future()
+
+        def look_up() -> None:
+            try:
+                answer, trouble = socket.getaddrinfo(host, port, **options), None
+            except Exception as problem:  # it is raised where it is waited for
+                answer, trouble = None, problem
+            with suppress(RuntimeError):  # nobody waits any more
+                self.call_soon_threadsafe(_tell, found, answer, trouble)
+
         try:
-            return await super().getaddrinfo(host, port, **options)
-        except RuntimeError:
-            return socket.getaddrinfo(host, port, **options)
+            threading.Thread(target=look_up, name="bigdebug-looking-up", daemon=True).start()
+        except RuntimeError:  # at the end of Python there are no new threads
+            look_up()
+        return await found
+
+
+def _tell(waited_for: asyncio.Future[Any], answer: Any, trouble: Exception | None) -> None:
+    if waited_for.done():
+        return
+    if trouble is None:
+        waited_for.set_result(answer)
+    else:
+        waited_for.set_exception(trouble)
 
 
 class Post:
@@ -48,14 +66,16 @@ class Post:
         logging.getLogger("httpx").addFilter(self._heeded)
 
     def send(self, body: bytes) -> Answer:
-        """What became of the message. Raises nothing that the way to the collector, or the collector, is to blame for."""
+        """What became of the message. Raises nothing, whatever the collector, the way to it, or the environment's proxies and certificates are."""
         try:
             return self._loop.run_until_complete(asyncio.wait_for(self._send(body, self._collector.headers()), self._deadline))
         except DatasetsError as trouble:
             return Answer(why=trouble.what)
         except (TimeoutError, asyncio.TimeoutError, httpx.TimeoutException):
             return Answer(why=f"has not answered within {self._deadline:g} s")
-        except _TROUBLES as trouble:
+        except ImportError as trouble:
+            return Answer(why=f"cannot be reached: {str(trouble).rstrip('.')}")
+        except Exception as trouble:  # whatever it is, the thread that sends goes on
             return Answer(why=f"cannot be reached ({type(trouble).__name__})")
 
     async def _send(self, body: bytes, headers: dict[str, str]) -> Answer:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 import socket
 import sqlite3
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -270,10 +272,54 @@ def test_addresses_of_no_collector_are_refused(url: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "after"), [("7", 7.0), ("-3", 0.0), ("99999999", 300.0), ("Fri, 27 Nov 2026 00:00:30 GMT", 30.0), ("soon", 0.0), ("", 0.0), ("1" * 5_000, 0.0)],
+    ("said", "after"), [("7", 7.0), ("-3", 0.0), ("99999999", 300.0), ("Fri, 27 Nov 2026 00:00:30 GMT", 30.0), ("soon", 0.0), ("", 0.0), ("1" * 5_000, 0.0),
+                      ("9" * 400, 300.0), ("Mon, 01 Jan 99999999999999999999 00:00:00 GMT", 0.0)],
 )
 def test_a_collector_may_say_when_to_come_again_within_bounds(said: str, after: float) -> None:
     assert answer_of(503, {"retry-after": said}, b"", BEGAN.timestamp()).after == after
+
+
+def test_a_proxy_that_takes_another_package_is_named_and_sending_goes_on(spool: Spool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_PROXY", "")
+    monkeypatch.setenv("ALL_PROXY", "socks5://127.0.0.1:9")
+    with collecting() as collector:
+        sending = sender(spool, collector.url)
+        sending.send(process(1))
+        sending.flush(10)
+        assert "cannot be reached" in sending.status().trouble
+        monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+        monkeypatch.delenv("ALL_PROXY")
+        sending.again()
+        wait(sending)
+        sending.close()
+    assert told(collector) == [("job 1", "START"), ("job 1", "COMPLETE")]
+
+
+_DEAD_RESOLVER = """
+import socket, sys, time
+from pathlib import Path
+from bigdebug.datasets.questions import Datasets
+from bigdebug.datasets.store import DatasetStore
+from tests.sent import process
+asked = []
+def look_up(*given, **more):
+    asked.append(given)
+    time.sleep(60)
+socket.getaddrinfo = look_up
+datasets = Datasets(DatasetStore(Path(sys.argv[1])))
+datasets.send("http://collector.example:5000/")
+datasets.record(process(1))
+while not asked:
+    time.sleep(0.01)
+"""
+
+
+def test_the_end_of_python_does_not_wait_for_names_that_nobody_looks_up(tmp_path: Path) -> None:
+    began = time.monotonic()
+    subprocess.run([sys.executable, "-c", _DEAD_RESOLVER, str(tmp_path / "s.sqlite")], check=True, timeout=50, env={**os.environ, "NO_PROXY": "*"})
+    assert time.monotonic() - began < 30
+    with closing(Spool(tmp_path / "s-spool.sqlite")) as spool:
+        assert list(spool.left().values()) == [2]
 
 
 def test_a_collector_that_takes_nothing_fills_its_own_queue_and_no_other(tmp_path: Path) -> None:
