@@ -7,6 +7,7 @@ found in one text of a process is taken out of its others as well, for messages 
 
 from __future__ import annotations
 
+import json
 import logging
 import re
 import traceback
@@ -14,14 +15,17 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import fields, is_dataclass, replace
 from functools import lru_cache
 from hashlib import sha256
+from html import escape
 from typing import Any, TypeVar
-from urllib.parse import quote, unquote
+from urllib.parse import quote, quote_plus, unquote
 
 from bigdebug.datasets.model import Field, Process
 from bigdebug.datasets.patterns import (
     ABOUT,
+    ASKED,
     BEHIND,
     CALLED,
+    CONNECTED,
     CONTAINER,
     ELEMENT,
     KEY,
@@ -32,6 +36,7 @@ from bigdebug.datasets.patterns import (
     TELLING,
     TEXT,
     VALUES,
+    is_mixed,
     is_random,
     says_something,
 )
@@ -73,7 +78,7 @@ class Secrets:
     def learn(self, options: Mapping[str, str]) -> None:
         """Options, or a configuration: their secret values are taken out wherever they stand."""
         values = {value for name, value in options.items() if secret_name(name) and not ABOUT.search(name)}
-        self._known |= _telling(values.union(*map(_secrets_of, options.values())))
+        self._known |= _telling(values.union(*map(_secrets_of, options.values()), *map(_between, options.values()), *map(_parts, values)))
 
     def text(self, text: str) -> str:
         """A text without secrets."""
@@ -116,9 +121,29 @@ def _bounded_name(text: str) -> str:
 
 
 def _telling(values: Iterable[str]) -> frozenset[str]:
-    """Those that would not be taken for something else, also as a URL writes them."""
+    """Those that would not be taken for something else, also as a URL, SQL, JSON, Python or a page writes them."""
     long = [value for value in values if len(value) >= 6 and set(value) != {"*"}]
-    return frozenset(form for value in long for form in (value, unquote(value), quote(value, safe="")) if len(form) >= 6)
+    return frozenset(form for value in long for form in _forms(value) if len(form) >= 6)
+
+
+def _forms(value: str) -> tuple[str, ...]:
+    return (
+        value, unquote(value), quote(value, safe=""), quote(value), quote_plus(value), json.dumps(value)[1:-1], repr(value)[1:-1], escape(value),
+        value.replace("'", "''"), value.replace("'", "\\'"),
+    )
+
+
+def _parts(value: str) -> Iterator[str]:
+    """The keys in a list of them (``name: key, name: key``), and the second half of ``id:secret``."""
+    return (part for part in re.split(r"[,:\s]+", value) if len(part) >= 16 and not part.isalpha() and part != value)
+
+
+def _between(value: str) -> Iterator[str]:
+    """The secret values between the semicolons of a connection string, also where they have blanks in them."""
+    for each in value[:_LOOKED_AT].split(";")[1:]:
+        name, sign, said = each.partition("=")
+        if sign and secret_name(name[-100:]):
+            yield said.removeprefix("{").removesuffix("}")
 
 
 def _secrets_of(text: str) -> set[str]:
@@ -137,8 +162,8 @@ def _hidden(text: str, tell: Callable[[str], Any]) -> str:
             close = mark if value.endswith(mark) and len(value) > len(mark) else ""
             tell(value[len(mark) : len(value) - len(close)])
             return f"{said}{mark}{MASKED}{close}"
-        if value[0] in "'\"`{":
-            close = value[-1] if len(value) > 1 and value[-1] in "'\"`}" else ""
+        if value[0] in "'\"`{[":
+            close = value[-1] if len(value) > 1 and value[-1] in "'\"`}]" else ""
             for each in [value[1 : len(value) - len(close)], *(text[1:-1] for text in TEXT.findall(value))]:
                 tell(each)
             return f"{said}{value[0]}{MASKED}{close}"
@@ -152,6 +177,9 @@ def _hidden(text: str, tell: Callable[[str], Any]) -> str:
 
     def random(found: re.Match[str]) -> str:
         return held(found) if is_random(found["value"]) else found[0]
+
+    def asked(found: re.Match[str]) -> str:
+        return held(found) if is_mixed(found["value"]) else found[0]
 
     def who(found: re.Match[str]) -> str:
         value, before = found[0], found.string[max(0, found.start() - 12) : found.start()]
@@ -177,9 +205,10 @@ def _hidden(text: str, tell: Callable[[str], Any]) -> str:
         return f"{found['value'][0]}{MASKED}{found['value'][-1]}{found['said']}"
 
     says = says_something(text)
-    text = KEY.sub(key, text)
+    if "crypt" in text or "CRYPT" in text:
+        text = KEY.sub(key, text)
     if says:
-        text = BEHIND.sub(behind, ELEMENT.sub(held, text))
+        text = CONNECTED.sub(held, BEHIND.sub(behind, ELEMENT.sub(held, text)))
         text = LISTED.sub(lambda found: f"{found['said']}{_without_texts(found['values'], tell)}", text)
     for pattern in STANDING:
         text = pattern.sub(who, text)
@@ -188,6 +217,8 @@ def _hidden(text: str, tell: Callable[[str], Any]) -> str:
             text = pattern.sub(looks, text)
     for pattern in RANDOM:
         text = pattern.sub(random, text)
+    if "?" in text or "&" in text:
+        text = ASKED.sub(asked, text)
     return CALLED.sub(called, text) if says else text
 
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import time
 from datetime import datetime, timezone
+from html import escape
+from urllib.parse import quote, quote_plus
 
 import pytest
 from hypothesis import example, given
@@ -30,8 +33,19 @@ PLACES = (
     "<name>fs.s3a.secret.key</name><value>%s</value>", '<add key="db.password" value="%s"/>', '{"name": "password", "value": "%s"}', "dbPass=%s", "userPass: %s",
     "basicAuth=%s", "auth_header=%s", "creds=%s", "passcode=%s", "Invalid API key: %s", "Kennwort: %s", "set password for a = '%s'", "where lower(password) = '%s'",
     "where '%s' = t.password", "select '%s' as `db password`", "lit('%s').alias('password')", "withColumn('password', lit('%s'))", "where token between 'a' and '%s'",
-    "case password when '%s' then 1 end", "curl -u bob:%s",
+    "case password when '%s' then 1 end", "curl -u bob:%s", 'curl -u "bob:%s"', "jdbc:oracle:oci8:scott/%s@h", "jdbc:bigquery://h;OAuthPvtKey=%s;x=1",
+    "identified with mysql_native_password by '%s'", "identified by values '%s'", "ENCRYPTION = (MASTER_KEY = '%s')", 'option(key="password", value="%s")', "password := '%s'",
+    "conf['password'] = '%s'", "OPTIONS (password concat('%s', ''))", '<entry key="db.password">%s</entry>', "password\\u003d%s", "password&#61;%s",
+    "http://h/x?password[]=%s", "http://h/x?user%5Bpassword%5D=%s", "password%20%3D%20%s", "password%253D%s", "Authorization: Token %s",
+    "Invalid token (%s)", "password (prod): %s", 'secrets = ["a", "%s"]', "pass-phrase=%s", "pgp_sym_encrypt(x, '%s')", "x-functions-key: %s", "app_key=%s",
+    "ssl.keystore.key=%s", "fs.azure.sas.c.a.blob.core.windows.net=%s", "GITHUB_PAT=%s",
 )
+
+PARTS = (
+    "jdbc:sqlserver://h;password=my & %s phrase;encrypt=true", "OPTIONS (url 'jdbc:h2:mem:x;USER=sa;PASSWORD=file %s')", "jdbc:sqlserver://h;password={a}}b;%s};encrypt=true",
+    "OPTIONS (password 'a' '%s')", "Authorization: SharedKey acc:%s",
+)
+"""Where a secret is more than this."""
 
 LOOKS = (
     "AKIAIOSFODNN7EXAMPLE", "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dBjftJeZ4CVPmB92K27uhbUJU1p1r", "ghp_" + "a1B2" * 9, "dapi" + "0af3" * 8,
@@ -50,17 +64,20 @@ HARMLESS = (
     "primary key: order_id12", "select password from users_2024_q1", "<user> <password> are wanted", "country_code=DE123456&key_column=order_id1", "compass=northwest1",
     "the file 0123456789abcdef0123456789abcdef01234567", "tokenizer=BertTokenizer2", "password_reset_2024", "token_BucketCount2024",
     "/Data/Sales2024/Region7/Part1/Orders/Final", "author: bob12345", "partition by (group_key)", "foreign key 'customer1234'", "a key column 'abc12345' of t",
+    "password (if any) is asked for", "get_token(column_12)", "read?query=customers_2020_q1_final&limit=1000000", "decrypt(value, customer_name_16)", "where pattern = 'x' and pat = 'y'",
+    "jdbc:postgresql://h/d;a=b; it failed", "s3://b/session_id=abcdefgh12/x", "store_key = 12345678",
 )
 
 SAID = (
     ("token Zq7plant42x expired", "token *** expired"), ("db passwd Zq7plant42x */", "db passwd *** */"), ("Invalid token Zq7plant42x", "Invalid token ***"),
     ("https://hooks.slack.com/services/T00/B00/Zq7plant42x", "https://hooks.slack.com/services/***"), ("http://h/x?api=1&code=Zq7plant42x", "http://h/x?api=1&code=***"),
     ("/x?key=Zq7plant42x", "/x?key=***"), ("password%3DZq7plant42x%26ssl%3Dtrue", "password%3D***"), ("&quot;password&quot;: &quot;Zq7plant42x&quot;", "&quot;password&quot;: &quot;***&quot;"),
-    ("password_Zq157planT09x", "password_***"),
+    ("password_Zq157planT09x", "password_***"), ("http://h/x;jsessionid=Zq7plant42x?a", "http://h/x;jsessionid=***"), ("/x?sid=Zq7plant42x", "/x?sid=***"),
+    ("https://h/x?v=2&h=0f3a9c27be41d6582&e=1", "https://h/x?v=2&h=***&e=1"), ("https://a.webhook.office.com/webhookb2/Zq7plant42x", "https://a.webhook.office.com/***"),
 )
 
 
-@given(secret, st.sampled_from(PLACES))
+@given(secret, st.sampled_from(PLACES + PARTS))
 @example("Q7p/ss9zword", "jdbc:postgresql://bob:%s@h:5432/db")
 def test_a_secret_is_taken_out_wherever_it_stands(value: str, place: str) -> None:
     if place.startswith("https://%s"):
@@ -101,6 +118,7 @@ def test_once_more_changes_nothing(text: str) -> None:
 @pytest.mark.parametrize("text", [
     "a" * 10_000_000, "password" * 8_000, "://a:b" * 10_000, "--" * 32_000, "password=" + ")" * 30_000 + "x", "'" * 64_000, "password={" * 7_000, "a:" * 32_000,
     "('" * 30_000, "(password)values" * 4_000, "(password) values " + "'" * 60_000, "'a' " * 16_000, "password in (" + "'a'," * 16_000,
+    ";password=" * 6_000, ";password=a b" * 5_000, "?a=" + "a1" * 32_000, "?a1b=" * 12_000, "password 'a' " + "'a' " * 16_000, "x_decrypt(" * 6_000, "password [" * 7_000, "token (" * 9_000,
 ])
 def test_long_texts_take_no_longer_than_they_should_and_are_cut(text: str) -> None:
     assert len(without_secrets(text)) <= LONGEST
@@ -146,6 +164,28 @@ def test_what_a_configuration_says_is_taken_out_too(value: str) -> None:
     told = process(error=f"{value} is no key, nor is {value[::-1]}x; after 86400000 ms")
     assert secrets.cleaned(told).error == f"{MASKED} is no key, nor is {MASKED}; after 86400000 ms"
     assert secrets.text(told.error) == secrets.cleaned(told).error
+
+
+def test_what_a_configuration_says_is_taken_out_however_it_is_written() -> None:
+    value = """Q7 p"l'a\\n&t<9z"""
+    secrets = Secrets()
+    secrets.learn({"url": f"jdbc:sqlserver://h;user=sa;password={value}", "password": value})
+    for form in (json.dumps(value)[1:-1], value.replace("'", "''"), value.replace("'", "\\'"), escape(value), quote_plus(value), quote(value), repr(value)[1:-1]):
+        cleaned = secrets.text(f"it said: {form} (as it is)")
+        assert "n&t<9z" not in cleaned
+        assert cleaned == f"it said: {MASKED} (as it is)"
+
+
+def test_a_password_of_several_words_in_a_url_is_known_by_the_url() -> None:
+    secrets = Secrets()
+    secrets.learn({"url": "jdbc:sqlserver://h;user=sa;password=correct horse & battery"})
+    assert secrets.text("no: correct horse & battery!") == f"no: {MASKED}!"
+
+
+def test_each_key_of_a_list_is_known() -> None:
+    secrets = Secrets()
+    secrets.learn({"parquet.encryption.key.list": "keyA: AAECAwQFBgcICQoLDA0ODw==, keyB: AAECAAECAAECAAECAAECAA=="})
+    assert secrets.text("no AAECAAECAAECAAECAAECAA== for column k") == f"no {MASKED} for column k"
 
 
 def test_types_and_plain_names_are_as_they_were() -> None:
