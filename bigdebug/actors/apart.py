@@ -13,7 +13,7 @@ import types
 import warnings
 from collections import OrderedDict, defaultdict, deque
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -42,7 +42,7 @@ class Apart:
         self._charge = (room or Room()).charge
         self._made: dict[int, Any] = {}
         self._held: list[Any] = []
-        self._spaces = Spaces(self._of)
+        self._spaces = Spaces()
         self._shared = Shared()
 
     def of(self, value: Any) -> Any:
@@ -54,9 +54,14 @@ class Apart:
         except Exception as error:  # of a type's own code
             raise _uncopied(value, error) from error
 
-    def unchanged(self) -> AbstractContextManager[None]:
-        """Afterwards, classes have the attributes that they had before."""
-        return self._shared.unchanged()
+    @contextmanager
+    def lent(self) -> Iterator[None]:
+        """Within, the copies are used. Afterwards, classes have the attributes that they had before, and nothing is held: what the user lets go is gone at once, as it is without."""
+        try:
+            with self._shared.unchanged():
+                yield
+        finally:
+            self._spaces.forget()
 
     # ---- by kinds ---------------------------------------------------------------------------------------------
 
@@ -202,7 +207,7 @@ class Apart:
         made.__defaults__, made.__kwdefaults__ = self._of(function.__defaults__), self._of(function.__kwdefaults__)
         made.__dict__.update(self._of(function.__dict__))
         if not theirs:
-            self._spaces.names(function, self._cell)
+            self._spaces.names(function, self._cell, self._of)
         return made
 
     def _cell(self, cell: types.CellType) -> types.CellType:
@@ -268,9 +273,8 @@ class Copies:
     def of(self, *values: Any) -> Iterator[Any]:
         """Within: copies that belong together. Raises Untried."""
         apart = Apart(self._room)
-        made = apart.of(values)
-        with apart.unchanged():
-            yield made
+        with apart.lent():
+            yield apart.of(values)
 
 
 _MAKERS: dict[type[Any], Callable[[Apart, Any], Any]] = {

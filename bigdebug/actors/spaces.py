@@ -16,11 +16,13 @@ from bigdebug.actors.shared import check_marks, checked, filled
 _STATEFUL = (dict, list, set, bytearray, deque)
 
 
-class Spaces:
-    """For each module one, as a module. ``copy`` copies what is in them."""
+Copy = Callable[[Any], Any]
 
-    def __init__(self, copy: Callable[[Any], Any]) -> None:
-        self._copy = copy
+
+class Spaces:
+    """For each module one, as a module. ``copy`` copies what is in them: it is not held, for what holds these spaces would hold itself by it, and all that is copied until Python looks for such circles."""
+
+    def __init__(self) -> None:
         self._found: dict[int, tuple[types.ModuleType, set[str]]] = {}
         self._held: list[dict[str, Any]] = []
 
@@ -34,7 +36,12 @@ class Spaces:
             self._held.append(scope)
         return found
 
-    def names(self, function: types.FunctionType, cells: Callable[[types.CellType], types.CellType]) -> None:
+    def forget(self) -> None:
+        """Let go of all that is in them: a function in its own globals holds itself, and all others."""
+        for module, _ in self._found.values():
+            module.__dict__.clear()
+
+    def names(self, function: types.FunctionType, cells: Callable[[types.CellType], types.CellType], copy: Copy) -> None:
         """Copy what the code of a function names. Raises Untried."""
         scope, names = function.__globals__, checked(function)
         for name in sorted(names.globals & scope.keys()):
@@ -43,44 +50,44 @@ class Spaces:
             if isinstance(value, types.ModuleType):
                 if name in names.whole and not library(value.__name__):
                     raise Untried(f"{function.__name__} hands the module {name!r} on")
-                self.of(scope)[0].__dict__[name] = self._module(value, names.attributes)
+                self.of(scope)[0].__dict__[name] = self._module(value, names.attributes, copy)
             else:
-                self._take(scope, name)
+                self._take(scope, name, copy)
         for cell in function.__closure__ or ():
             if filled(cell) and isinstance(cell.cell_contents, types.ModuleType):
-                cells(cell).cell_contents = self._module(cell.cell_contents, names.attributes)
+                cells(cell).cell_contents = self._module(cell.cell_contents, names.attributes, copy)
 
-    def _take(self, scope: dict[str, Any], name: str) -> None:
+    def _take(self, scope: dict[str, Any], name: str, copy: Copy) -> None:
         module, taken = self.of(scope)
         if name not in taken:
             taken.add(name)
             try:
-                module.__dict__[name] = self._copy(scope[name])
+                module.__dict__[name] = copy(scope[name])
             except Untried as why:
                 raise why.at(name) from None
 
-    def _module(self, module: types.ModuleType, attributes: frozenset[str]) -> types.ModuleType:
+    def _module(self, module: types.ModuleType, attributes: frozenset[str], copy: Copy) -> types.ModuleType:
         """A module of the user's with copies of what is named; one of a library as it is, but with random numbers of its own."""
         if not library(module.__name__):
             for name in sorted(attributes & vars(module).keys()):
                 inner = vars(module)[name]
                 if isinstance(inner, types.ModuleType):
-                    self.of(vars(module))[0].__dict__[name] = self._module(inner, attributes)
+                    self.of(vars(module))[0].__dict__[name] = self._module(inner, attributes, copy)
                 else:
-                    self._take(vars(module), name)
+                    self._take(vars(module), name, copy)
             return self.of(vars(module))[0]
         if module is random or module is np.random:
-            return self._drawing(module, attributes)
+            return self._drawing(module, attributes, copy)
         if module is np and ("random" in attributes or id(vars(np)) in self._found):
             made = self.of(vars(module))[0]
-            made.__dict__["random"] = self._drawing(np.random, attributes)
+            made.__dict__["random"] = self._drawing(np.random, attributes, copy)
             return made
         changing = sorted(name for name in attributes & vars(module).keys() if isinstance(vars(module)[name], _STATEFUL) or name == "environ")
         if changing:
             raise Untried(f"{module.__name__}.{changing[0]} may change")
         return module
 
-    def _drawing(self, module: types.ModuleType, attributes: frozenset[str]) -> types.ModuleType:
+    def _drawing(self, module: types.ModuleType, attributes: frozenset[str], copy: Copy) -> types.ModuleType:
         """A module whose functions draw from a copy of its generator."""
         if attributes & {"set_bit_generator", "get_bit_generator"}:
             raise Untried("it changes the generator of random numbers")
@@ -88,7 +95,7 @@ class Spaces:
         if not taken:
             taken.add("random")
             origin = np.random.rand.__self__ if module is np.random else random.random.__self__  # type: ignore[attr-defined]
-            copied = self._copy(origin)
+            copied = copy(origin)
             for name, value in vars(module).items():
                 if getattr(value, "__self__", None) is origin or name == "seed":
                     made.__dict__[name] = getattr(copied, name)

@@ -5,6 +5,7 @@ import concurrent.futures
 import dataclasses
 import enum
 import functools
+import gc
 import importlib.util
 import itertools
 import os
@@ -14,6 +15,7 @@ import tempfile
 import threading
 import time
 import types
+import weakref
 from pathlib import Path
 from random import Random
 from random import random as drawn
@@ -546,6 +548,46 @@ def test_a_generator_that_numbers_is_refused(home):  # copies of the same beginn
     assert "has no lineage" in str(actors.steps()[-1].incomplete)
 
 
+class Ending:
+    """Says when it is no more, as a connection or a large model would."""
+
+    gone: list = []  # noqa: RUF012
+
+    def __init__(self, name):
+        weakref.finalize(self, self.gone.append, name)
+
+
+NAMED = None
+
+
+def _names_itself(f):
+    return f.assign(n=0 if NAMED is None else 1) if len(f) else _names_itself(f)
+
+
+def test_what_a_function_holds_is_gone_when_its_user_lets_it_go(home):
+    """Not when Python looks for what holds itself: until then, copies of all trials would stay as well."""
+    global NAMED  # noqa: PLW0603
+    Ending.gone.clear()
+    gc.collect()
+    gc.disable()
+    try:
+        held, NAMED = Ending("held"), Ending("named")
+        actors.rows(holding(held))(FRAME)
+        assert ended() == "believed"  # its class has a list
+        locked = [Ending("locked"), threading.Lock()]
+        actors.rows(holding(locked))(FRAME)
+        actors.rows(_names_itself)(FRAME)
+        frame = FRAME.copy()
+        weakref.finalize(frame, Ending.gone.append, "frame")
+        actors.rows(lambda f: f.assign(n=len(frame)))(FRAME)
+        assert ended() == "told"
+        del held, locked, frame
+        NAMED = None
+        assert sorted(Ending.gone) == ["frame", "held", "locked", "named"]
+    finally:
+        gc.enable()
+
+
 # ---- what is not tried ----------------------------------------------------------------------------------------
 
 
@@ -655,7 +697,7 @@ CACHE = Path(tempfile.mkdtemp()) / "mean"
 
 HELD = {
     "a lock": threading.Lock, "a generator": lambda: (n for n in range(3)), "an iterator": lambda: itertools.chain([1], [2]), "an event": threading.Event, "a file": OfFile,
-    "what pretends": Pretends, "a memory": lambda: memoryview(bytearray(3)), "a weak one": lambda: __import__("weakref").ref(OfFile), "local to a thread": threading.local,
+    "what pretends": Pretends, "a memory": lambda: memoryview(bytearray(3)), "a weak one": lambda: weakref.ref(OfFile), "local to a thread": threading.local,
     "one with a farewell": Farewell, "a mapped file": lambda: np.memmap(__file__, mode="c"),
 }
 
