@@ -29,7 +29,7 @@ _FRESH = """
 import json, sys, time
 began = time.perf_counter()
 import bigdebug, numpy as np
-import bigdebug.trace.saved
+import bigdebug.trace.saved.session
 imported = time.perf_counter()
 session = bigdebug.open(sys.argv[1])
 opened = time.perf_counter()

@@ -11,7 +11,7 @@ from bigdebug.provgraph.opening import holds_graph
 if TYPE_CHECKING:
     from bigdebug.provgraph.graph import ProvenanceGraph
     from bigdebug.trace.across.step import Step
-    from bigdebug.trace.saved import SavedSession
+    from bigdebug.trace.saved.session import SavedSession
 
 
 def open_saved(path: str | os.PathLike[str], trusted: bool = False) -> SavedSession | ProvenanceGraph:
@@ -24,7 +24,7 @@ def open_saved(path: str | os.PathLike[str], trusted: bool = False) -> SavedSess
         from bigdebug.provgraph.graph import opened
 
         return opened(path)
-    from bigdebug.trace.saved import open_session
+    from bigdebug.trace.saved.session import open_session
 
     session = open_session(path, trusted)
     session.others.append(lambda: _of_actors(session))

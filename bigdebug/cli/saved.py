@@ -13,9 +13,9 @@ from bigdebug.errors import BigdebugError, StoreError, UnknownOperatorError, Unk
 from bigdebug.shown import counted, shown
 
 if TYPE_CHECKING:
-    from bigdebug.trace.saved import SavedSession
-    from bigdebug.trace.saved_runs import SavedRun
-    from bigdebug.trace.saved_trace import SavedTrace
+    from bigdebug.trace.saved.runs import SavedRun
+    from bigdebug.trace.saved.session import SavedSession
+    from bigdebug.trace.saved.trace import SavedTrace
 
 SAVED = "DIR is what dbg.save(DIR) wrote; nothing in it is run. RUN is the name of a run, or its id."
 
@@ -32,7 +32,7 @@ class _Rid(int):
 
 
 def _opened(given: argparse.Namespace) -> SavedSession:
-    from bigdebug.trace.saved import open_session
+    from bigdebug.trace.saved.session import open_session
 
     return open_session(given.dir)
 
@@ -95,7 +95,7 @@ def _trace(given: argparse.Namespace) -> Answer:
 
 def _start(session: SavedSession, run: SavedRun, given: argparse.Namespace) -> tuple[SavedTrace, bool]:
     """The trace over the records that are meant, and whether it is to go ahead: at a line or a row there is no way back."""
-    from bigdebug.trace.saved_places import standing_in
+    from bigdebug.trace.saved.places import standing_in
 
     if given.source is not None and (given.line is not None or given.row is not None):
         raise UnknownOperatorError("A line or a row of a file says itself where to begin", value=given.source, remedy="Leave out --source.")
@@ -183,7 +183,7 @@ def _sources(culprit: Any) -> tuple[str, ...]:
 
 
 def _check(given: argparse.Namespace) -> Answer:
-    from bigdebug.trace.saved_checks import check
+    from bigdebug.trace.saved.checks import check
 
     problems = check(given.dir)
     title = f"{counted(len(problems), 'problem')} in {given.dir}" if problems else f"All of {given.dir} is as it was saved"
@@ -191,14 +191,14 @@ def _check(given: argparse.Namespace) -> Answer:
 
 
 def _export(given: argparse.Namespace) -> Answer:
-    from bigdebug.trace.saved_export import export
+    from bigdebug.trace.saved.export import export
 
     written = export(_opened(given).run(given.run), given.file, given.form)
     return Answer(f"{counted(written, 'association')} written", ("file", "form", "associations"), ((str(given.file), given.form, written),))
 
 
 def _prune(given: argparse.Namespace) -> Answer:
-    from bigdebug.trace.retention import bytes_of, chosen, prune, seconds_of
+    from bigdebug.trace.saved.retention import bytes_of, chosen, prune, seconds_of
 
     if given.dir == Path():
         raise StoreError("Name the directory that sessions are saved below", remedy="bigdebug prune DIR")

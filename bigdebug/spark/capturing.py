@@ -19,7 +19,7 @@ from bigdebug.spark.sql.recorder import FrameRecorder
 from bigdebug.spark.sql.runs import FrameRun
 from bigdebug.trace.capture import Capture, each_run
 from bigdebug.trace.run import Run, runs_table
-from bigdebug.trace.saving import save
+from bigdebug.trace.saved.saving import save
 from bigdebug.trace.table import Table
 from bigdebug.trace.watch import Watch
 

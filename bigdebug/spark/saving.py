@@ -11,8 +11,8 @@ from bigdebug.spark.rdd.saving import program_of
 from bigdebug.spark.sql.runs import FrameRun
 from bigdebug.spark.sql.saving import query
 from bigdebug.trace.run import Run
-from bigdebug.trace.saved_runs import Beside
-from bigdebug.trace.saving import Keep
+from bigdebug.trace.saved.runs import Beside
+from bigdebug.trace.saved.saving import Keep
 
 
 def keeping(recorder: Any, steps: RunSteps, *, derive: bool) -> Keep:

@@ -11,7 +11,7 @@ import pytest
 import bigdebug
 from bigdebug import actors
 from bigdebug.errors import BigdebugError
-from bigdebug.trace.saved_checks import check
+from bigdebug.trace.saved.checks import check
 from tests.spark.fresh import fresh
 
 

@@ -15,13 +15,13 @@ from bigdebug.store.directory import LineageStore
 from bigdebug.store.sealed import CATALOG, SEAL, seal
 from bigdebug.trace.across.located import Extent, FileStamp, Unit, dump_extent
 from bigdebug.trace.across.saved_steps import RESULT
-from bigdebug.trace.associated import Pairs, write
 from bigdebug.trace.numbering import Numbering, whole
 from bigdebug.trace.run import Run
-from bigdebug.trace.saved_outputs import encode_records, encode_rows
-from bigdebug.trace.saved_runs import Beside
-from bigdebug.trace.saving import LINEAGE, keep_outputs, save
-from bigdebug.trace.whereabouts import Whereabouts
+from bigdebug.trace.saved.associated import Pairs, write
+from bigdebug.trace.saved.outputs import encode_records, encode_rows
+from bigdebug.trace.saved.runs import Beside
+from bigdebug.trace.saved.saving import LINEAGE, keep_outputs, save
+from bigdebug.trace.saved.whereabouts import Whereabouts
 
 
 def graph(name: str = "textFile") -> OperatorGraph:

@@ -25,7 +25,7 @@ from bigdebug.trace.culprit import CrashCulprit, Described
 from bigdebug.trace.culprits import Culprits
 from bigdebug.trace.resumed import Resumed
 from bigdebug.trace.run import Run
-from bigdebug.trace.saved_culprits import Saved
+from bigdebug.trace.saved.culprits import Saved
 from bigdebug.views.crashing import ROWS
 from bigdebug.views.culpritview import CulpritView
 from bigdebug.views.payload import LONGEST, VERSION

@@ -30,7 +30,7 @@ from bigdebug.store.blocks import MAGIC, VERSION, Block, decode, encode
 from bigdebug.store.directory import LineageStore
 from bigdebug.store.envelopes import SIZE, enveloped
 from bigdebug.trace.across.located import Located, Unit
-from bigdebug.trace.saved_checks import check
+from bigdebug.trace.saved.checks import check
 from tests.unit.saved import rewritten, session
 from tests.unit.test_actors_capture import at, upper_lines
 from tests.unit.test_blocks import SAMPLE

@@ -23,7 +23,7 @@ from bigdebug.shown import mask
 from bigdebug.trace.culprit import CrashCulprit, Described
 from bigdebug.trace.culprits import Culprits
 from bigdebug.trace.run import Run
-from bigdebug.trace.saved_culprits import Saved
+from bigdebug.trace.saved.culprits import Saved
 from bigdebug.trace.watch import Steering, Watch
 from bigdebug.trace.watched import GuardError, HungCall, SlowRecord, WatchedRecord
 from bigdebug.views.answers import Answers

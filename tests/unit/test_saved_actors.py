@@ -16,7 +16,7 @@ from bigdebug.actors.copying import copy_joined
 from bigdebug.errors import StoreError
 from bigdebug.store.directory import LineageStore
 from bigdebug.trace.across.located import Located, Unit
-from bigdebug.trace.saving import save
+from bigdebug.trace.saved.saving import save
 
 
 @pytest.fixture(autouse=True)

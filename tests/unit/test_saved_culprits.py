@@ -11,7 +11,7 @@ import pytest
 from bigdebug.errors import IncompleteLineageError, StoreError
 from bigdebug.trace.culprit import CrashCulprit
 from bigdebug.trace.culprits import LOOKED_AT, Culprits
-from bigdebug.trace.saved_culprits import Names, Saved, dump_culprits, load_culprits
+from bigdebug.trace.saved.culprits import Names, Saved, dump_culprits, load_culprits
 from tests.unit.saved import graph
 
 

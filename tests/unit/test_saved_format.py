@@ -28,13 +28,13 @@ from bigdebug.store.arrays import Listed, StoredArray, write_array
 from bigdebug.store.blocks import Block, block_name, encode
 from bigdebug.store.directory import LineageStore
 from bigdebug.trace.across.located import Located, Unit
-from bigdebug.trace.associated import Associated, Pairs, write
 from bigdebug.trace.numbering import Numbering, whole
-from bigdebug.trace.saved import SavedSession
-from bigdebug.trace.saved_checks import check
-from bigdebug.trace.saved_trace import SavedTrace
-from bigdebug.trace.saved_values import read, written
-from bigdebug.trace.saving import save
+from bigdebug.trace.saved.associated import Associated, Pairs, write
+from bigdebug.trace.saved.checks import check
+from bigdebug.trace.saved.saving import save
+from bigdebug.trace.saved.session import SavedSession
+from bigdebug.trace.saved.trace import SavedTrace
+from bigdebug.trace.saved.values import read, written
 from tests.unit.saved import ROWS, kept, rewritten, run, session
 
 GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "saved" / "format-1"
@@ -349,7 +349,7 @@ def test_a_save_that_ended_half_way_is_not_opened(saved: Path) -> None:
 
 def test_a_save_that_fails_leaves_nothing(tmp_path: Path) -> None:
     from bigdebug.store.directory import LineageStore
-    from bigdebug.trace.saving import save
+    from bigdebug.trace.saved.saving import save
     from tests.unit.saved import run
 
     def broken(*given: object) -> None:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from bigdebug.model import POSITION_BITS, pack
 from bigdebug.trace.origins import SourceFacts, Split
 from bigdebug.trace.places import places_of, rids_of
-from bigdebug.trace.saved_places import _of_places, _of_splits
+from bigdebug.trace.saved.places import _of_places, _of_splits
 
 PIECES = st.lists(st.tuples(st.sampled_from("abc"), st.integers(0, 4)), max_size=12)
 

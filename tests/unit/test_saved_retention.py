@@ -12,7 +12,7 @@ import pytest
 
 from bigdebug.errors import StoreError
 from bigdebug.store.machine import born, machine
-from bigdebug.trace.retention import bytes_of, chosen, prune, seconds_of
+from bigdebug.trace.saved.retention import bytes_of, chosen, prune, seconds_of
 from tests.unit.saved import rewritten, session
 
 DAY = 86400.0

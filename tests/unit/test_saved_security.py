@@ -23,7 +23,7 @@ import bigdebug
 from bigdebug.errors import BigdebugError, CorruptBlockError, StoreError
 from bigdebug.store.envelopes import check_claims, enveloped
 from bigdebug.trace.across.located import Located
-from bigdebug.trace.saved_checks import check
+from bigdebug.trace.saved.checks import check
 from tests.unit.saved import rewritten, session
 
 PLANTED = Path("planted")

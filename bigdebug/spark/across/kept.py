@@ -17,10 +17,10 @@ from bigdebug.spark.sql.saving import TROUBLE, why_of
 from bigdebug.spark.sql.witnessed import matched
 from bigdebug.trace.across.located import Unit, dump_extent
 from bigdebug.trace.across.saved_steps import RESULT
-from bigdebug.trace.associated import Pairs, write
 from bigdebug.trace.names import Names
 from bigdebug.trace.numbering import Numbering, whole
 from bigdebug.trace.positions import distinct
+from bigdebug.trace.saved.associated import Pairs, write
 
 WRITTEN = "written"
 _READ = 64 << 20

@@ -11,9 +11,9 @@ from pyspark.errors import PySparkException
 from bigdebug.errors import BigdebugError
 from bigdebug.spark.rdd.lineage_rdd import trace_of
 from bigdebug.trace.run import Run
-from bigdebug.trace.saved_outputs import encode_records
-from bigdebug.trace.saved_runs import Beside
-from bigdebug.trace.saving import keep_outputs, program
+from bigdebug.trace.saved.outputs import encode_records
+from bigdebug.trace.saved.runs import Beside
+from bigdebug.trace.saved.saving import keep_outputs, program
 
 MOST = 10_000
 """Records of a result that are kept."""

@@ -29,7 +29,7 @@ from bigdebug.spark.sql.plans.expressions import Expr, Node
 from bigdebug.spark.sql.plans.literals import sql_of
 from bigdebug.spark.sql.plans.reading import PlanOperator
 from bigdebug.spark.sql.views import View, in_view, view_of
-from bigdebug.trace.whereabouts import Whereabouts
+from bigdebug.trace.saved.whereabouts import Whereabouts
 
 _RID, _PATH, _NUMBER, _READ, _ROW = (f"__bigdebug_{name}" for name in ("rid", "path", "number", "read", "row"))
 

@@ -15,11 +15,11 @@ from bigdebug.spark.sql.recognized import index, result_names
 from bigdebug.spark.sql.runs import FrameRun
 from bigdebug.spark.sql.steps import Steps
 from bigdebug.spark.sql.witnessed import matched, witnessed
-from bigdebug.trace.associated import Pairs
 from bigdebug.trace.names import Names
 from bigdebug.trace.names import distinct as distinct_names
 from bigdebug.trace.numbering import Numbering, whole
 from bigdebug.trace.positions import Positions, distinct
+from bigdebug.trace.saved.associated import Pairs
 
 MOST_ASKED = 200
 """Rows of a result that are asked about one by one, where levels alone do not tell."""

@@ -21,14 +21,14 @@ from bigdebug.spark.sql.levelled import Levelled, derived_levels, indexed_levels
 from bigdebug.spark.sql.recognized import arrow_of
 from bigdebug.spark.sql.runs import FrameRun
 from bigdebug.spark.sql.witnessed import matched
-from bigdebug.trace.associated import write
 from bigdebug.trace.names import array_of
 from bigdebug.trace.numbering import Numbering
-from bigdebug.trace.saved_outputs import MOST, encode_rows
-from bigdebug.trace.saved_runs import Beside
-from bigdebug.trace.saving import LINEAGE, keep_outputs
+from bigdebug.trace.saved.associated import write
+from bigdebug.trace.saved.outputs import MOST, encode_rows
+from bigdebug.trace.saved.runs import Beside
+from bigdebug.trace.saved.saving import LINEAGE, keep_outputs
+from bigdebug.trace.saved.whereabouts import Whereabouts
 from bigdebug.trace.textlines import local_path
-from bigdebug.trace.whereabouts import Whereabouts
 
 TROUBLE = (BigdebugError, PySparkException, Py4JError)
 """What jobs raise: a session is saved all the same, and says so."""

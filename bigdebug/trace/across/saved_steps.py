@@ -12,11 +12,11 @@ import numpy as np
 from bigdebug.errors import CorruptBlockError, IncompleteLineageError
 from bigdebug.trace.across import facts as of_facts
 from bigdebug.trace.across.located import Extent, Located, Unit, load_extent
-from bigdebug.trace.associated import Associated
 from bigdebug.trace.places import Places, union
 from bigdebug.trace.positions import Positions
-from bigdebug.trace.saved_runs import SavedRun
-from bigdebug.trace.saved_trace import SavedTrace, numbering_of
+from bigdebug.trace.saved.associated import Associated
+from bigdebug.trace.saved.runs import SavedRun
+from bigdebug.trace.saved.trace import SavedTrace, numbering_of
 from bigdebug.trace.sourced import Sourced
 
 RESULT = 0

@@ -19,8 +19,8 @@ from bigdebug.store.machine import born, machine
 from bigdebug.store.sealed import seal
 from bigdebug.trace.counts import whole
 from bigdebug.trace.run import Run
-from bigdebug.trace.saved_lineage import write_lineage
-from bigdebug.trace.saved_runs import Beside, dump_run
+from bigdebug.trace.saved.lineage import write_lineage
+from bigdebug.trace.saved.runs import Beside, dump_run
 
 FORMAT = 2
 BLOCKS, LINEAGE, OUTPUTS, ACTORS, WRITTEN = "blocks", "lineage", "outputs", "actors", "written"

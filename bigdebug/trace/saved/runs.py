@@ -13,14 +13,14 @@ from bigdebug.errors import CorruptBlockError, IncompleteLineageError
 from bigdebug.graph import FINE, Operator, OperatorGraph, Stage
 from bigdebug.model import StageStatistics, Statistics
 from bigdebug.store.directory import LineageStore
-from bigdebug.trace.associated import Associated
 from bigdebug.trace.counts import whole
 from bigdebug.trace.origins import SourceFacts
 from bigdebug.trace.run import Run
-from bigdebug.trace.saved_culprits import Names, dump_culprits, load_culprits
-from bigdebug.trace.saved_lineage import LevelLineage, SavedLineage
-from bigdebug.trace.saved_outputs import SavedOutputs
-from bigdebug.trace.whereabouts import Whereabouts
+from bigdebug.trace.saved.associated import Associated
+from bigdebug.trace.saved.culprits import Names, dump_culprits, load_culprits
+from bigdebug.trace.saved.lineage import LevelLineage, SavedLineage
+from bigdebug.trace.saved.outputs import SavedOutputs
+from bigdebug.trace.saved.whereabouts import Whereabouts
 
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*(\.fine)?")
 _MOST_PARTITIONS = 1 << 23

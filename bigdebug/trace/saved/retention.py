@@ -17,7 +17,7 @@ from bigdebug.errors import StoreError
 from bigdebug.store.contained import each_file, read_json
 from bigdebug.store.machine import born, lives, machine
 from bigdebug.store.sealed import CATALOG, SEAL, read_catalog
-from bigdebug.trace.saving import (
+from bigdebug.trace.saved.saving import (
     ACTORS,
     BLOCKS,
     FORMAT,

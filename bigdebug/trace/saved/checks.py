@@ -11,7 +11,7 @@ from bigdebug.store.blocks import decode
 from bigdebug.store.contained import contained, each_file
 from bigdebug.store.formats import check_format
 from bigdebug.store.sealed import CATALOG, SEAL, Problem, Sealed, read_catalog, sealed_wrongly
-from bigdebug.trace.saving import BLOCKS, FORMAT, UNFINISHED, directory
+from bigdebug.trace.saved.saving import BLOCKS, FORMAT, UNFINISHED, directory
 
 
 def check(path: str | os.PathLike[str]) -> list[Problem]:

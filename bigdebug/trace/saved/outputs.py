@@ -18,7 +18,7 @@ from bigdebug.shown import masked, masking, shown
 from bigdebug.store.envelopes import check_claims, enveloped, payload_of
 from bigdebug.trace.culprit import Described
 from bigdebug.trace.positions import Positions
-from bigdebug.trace.saved_values import SavedRow, read, written
+from bigdebug.trace.saved.values import SavedRow, read, written
 
 MOST = 100_000
 """Records that are saved; of more, none are."""

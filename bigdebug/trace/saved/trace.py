@@ -15,9 +15,9 @@ from bigdebug.trace.counts import sizes
 from bigdebug.trace.numbering import Numbering, whole
 from bigdebug.trace.page import Page, check_numbers, numbers_given, page_of
 from bigdebug.trace.places import Places, count, places_of, rids_of, union
-from bigdebug.trace.saved_runs import SavedRun
-from bigdebug.trace.saved_sources import SavedSource, not_kept
-from bigdebug.trace.saved_values import SavedRow
+from bigdebug.trace.saved.runs import SavedRun
+from bigdebug.trace.saved.sources import SavedSource, not_kept
+from bigdebug.trace.saved.values import SavedRow
 from bigdebug.trace.table import Table
 from bigdebug.trace.trace import Standing, Trace, all_records, rids_given
 

@@ -21,10 +21,10 @@ from bigdebug.trace.across.pipelines import Pipeline
 from bigdebug.trace.across.saved_steps import SavedStep
 from bigdebug.trace.across.step import Step
 from bigdebug.trace.run import Run, runs_table
-from bigdebug.trace.saved_checks import check
-from bigdebug.trace.saved_runs import SavedRun, load_run
-from bigdebug.trace.saved_trace import SavedTrace, standing_at, whole_trace
-from bigdebug.trace.saving import ACTORS, BLOCKS, FORMAT, UNFINISHED, directory, save
+from bigdebug.trace.saved.checks import check
+from bigdebug.trace.saved.runs import SavedRun, load_run
+from bigdebug.trace.saved.saving import ACTORS, BLOCKS, FORMAT, UNFINISHED, directory, save
+from bigdebug.trace.saved.trace import SavedTrace, standing_at, whole_trace
 from bigdebug.trace.table import Table
 
 __all__ = ["FORMAT", "SavedSession", "SavedTrace", "open_session", "save"]

@@ -16,8 +16,8 @@ import pyarrow.parquet as pq
 from bigdebug.errors import IncompleteLineageError, StoreError
 from bigdebug.model import Rids
 from bigdebug.trace.places import places_of, rids_of
-from bigdebug.trace.saved_runs import SavedRun
-from bigdebug.trace.saved_trace import SavedTrace
+from bigdebug.trace.saved.runs import SavedRun
+from bigdebug.trace.saved.trace import SavedTrace
 
 PAIRS = pa.schema([
     ("made", pa.string()), ("made_operator", pa.int64()), ("made_rid", pa.int64()),

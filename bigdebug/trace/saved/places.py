@@ -10,8 +10,8 @@ from bigdebug.errors import UnknownRecordError
 from bigdebug.model import POSITION_BITS
 from bigdebug.trace.origins import SourceFacts
 from bigdebug.trace.places import places_of
-from bigdebug.trace.saved_runs import SavedRun
-from bigdebug.trace.saved_trace import SavedTrace, standing_at
+from bigdebug.trace.saved.runs import SavedRun
+from bigdebug.trace.saved.trace import SavedTrace, standing_at
 from bigdebug.trace.textlines import local_path
 
 

@@ -12,12 +12,12 @@ import numpy as np
 from bigdebug.errors import IncompleteLineageError
 from bigdebug.graph import OperatorGraph
 from bigdebug.model import NO_RIDS, Rids, pack
-from bigdebug.trace.associated import Associated, Pairs, write
 from bigdebug.trace.lineage import Hop, Lineage
 from bigdebug.trace.numbering import Numbering
 from bigdebug.trace.places import Places
 from bigdebug.trace.positions import distinct
 from bigdebug.trace.run import Run
+from bigdebug.trace.saved.associated import Associated, Pairs, write
 from bigdebug.trace.walk import all_of
 from bigdebug.trace.ways import Way, ways_of
 
