@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from bigdebug.provgraph.index import Index
 from bigdebug.provgraph.walking import Codes, Triples, Walked
-from bigdebug.shown import counted
+from bigdebug.shown import LONGEST, counted, masked
 
 _SHOWN = 10
 """Items that a printed answer names."""
@@ -117,8 +117,11 @@ def _few(index: Index, codes: Codes) -> str:
 
 
 def _short(value: Any) -> str:
-    text = repr(value if not isinstance(value, str) or len(value) <= _LONGEST else value[:_LONGEST])
-    return text if not isinstance(value, str) or len(value) <= _LONGEST else f"{text}..."
+    if not isinstance(value, str):
+        return masked(repr(value))
+    # What is secret is found before the text is cut, for half of it would not be.
+    text = masked(value[:LONGEST])
+    return repr(text) if len(text) <= _LONGEST else f"{text[:_LONGEST]!r}..."
 
 
 def distinct_ids(codes: Codes) -> Codes:

@@ -15,6 +15,7 @@ from bigdebug.errors import TooLargeError
 from bigdebug.provgraph.answer import Answer
 from bigdebug.provgraph.paths import Paths
 from bigdebug.provgraph.walking import Codes, Triples, distinct
+from bigdebug.shown import LONGEST, masked
 
 MOST_ITEMS = 300
 """Items beyond which a picture is refused: nobody could follow its lines."""
@@ -132,8 +133,8 @@ def _draw_items(
 
 
 def _text(value: Any, longest: int = _LONGEST) -> str:
-    """The value as text that plotly shows as it is: cut, with no markup, no formulas, and its own direction of writing."""
-    text = value if isinstance(value, str) else str(value)
+    """The value as text that plotly shows as it is: without secrets, cut, with no markup, no formulas, and its own direction of writing."""
+    text = masked((value if isinstance(value, str) else str(value))[: max(LONGEST, longest)])
     text = " ".join(text[:longest].split()) + ("…" if len(text) > longest else "")
     for character, entity in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ("$", "&#36;")):
         text = text.replace(character, entity)

@@ -13,9 +13,10 @@ import bigdebug
 from bigdebug.errors import TooLargeError
 from bigdebug.provgraph.index import Index
 from bigdebug.provgraph.paths import paths
-from bigdebug.provgraph.questions import ancestors, descendants
+from bigdebug.provgraph.questions import ancestors, common, descendants
 from bigdebug.provgraph.workflow import Workflow
-from bigdebug.store.arrays import Held
+from bigdebug.shown import mask
+from bigdebug.store.arrays import InMemory
 from bigdebug.views.provenance import MOST_ITEMS, picture
 from tests.laws.graphs import graphs
 from tests.unit.test_provgraph_questions import PAPER
@@ -29,7 +30,7 @@ def index_of(triples, tables=None) -> Index:
         return index
     workflow = Workflow.of(sorted({(tables[src], tables[dst]) for src, dst, _ in triples}), tables=sorted(set(tables.values())))
     places = [workflow.place(tables[item]) for item in index.named(np.arange(index.items)).tolist()]
-    return dataclasses.replace(index, workflow=workflow, tables=Held(np.array(places, np.uint16)))
+    return dataclasses.replace(index, workflow=workflow, tables=InMemory(np.array(places, np.uint16)))
 
 
 def plain(text: str) -> str:
@@ -97,3 +98,20 @@ def test_large_answers_are_refused_with_what_to_do():
 def test_view_shows_it():
     answer = ancestors(index_of(PAPER), 23)
     assert bigdebug.view(answer).to_json() == picture(answer).to_json()
+
+
+def test_what_is_secret_is_shown_nowhere():
+    secret = "sk-" + "a" * 300
+    index = index_of([(f"user {secret}", secret, f"with {secret}"), (secret, "end", "R"), ("x" * 50 + secret, "end", "R")])
+    asked = [ancestors(index, "end"), paths(index, secret, "end"), common(index, ["end", secret])]
+    mask("sk-[a-z]{200,}")
+    try:
+        told = [repr(each) for each in asked] + [picture(each).to_json() for each in asked[:2]]
+        assert not any("sk-" in text for text in told)
+        assert all("***" in text for text in told)
+        numbers = index_of([(4111_1111_1111_1111, 2, "R")])
+        mask("4111[0-9]+")
+        assert "4111" not in repr(ancestors(numbers, 2)) + picture(ancestors(numbers, 2)).to_json()
+    finally:
+        mask(None)
+    assert secret in ancestors(index, "end").items.tolist()
