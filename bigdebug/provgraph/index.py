@@ -22,7 +22,7 @@ from bigdebug.provgraph.membership import NO_TABLE
 from bigdebug.provgraph.numbering import together
 from bigdebug.provgraph.workflow import Workflow
 from bigdebug.shown import shown
-from bigdebug.store.arrays import Array, Held
+from bigdebug.store.arrays import Array, InMemory
 
 __all__ = ["NO_TABLE", "Adjacency", "Edges", "Index"]
 
@@ -146,7 +146,7 @@ def _adjacency(items: NDArray[Any], neighbours: NDArray[Any], ops: NDArray[Any],
     """Of triples that are sorted by item and neighbour."""
     offsets = np.zeros(count + 1, np.int64)
     np.cumsum(np.bincount(items, minlength=count), out=offsets[1:])
-    return Adjacency(Held(offsets), Held(neighbours.astype(np.uint32)), Held(smallest(int(ops.max(initial=0)), ops)))
+    return Adjacency(InMemory(offsets), InMemory(neighbours.astype(np.uint32)), InMemory(smallest(int(ops.max(initial=0)), ops)))
 
 
 def smallest(largest: int, values: NDArray[Any]) -> NDArray[Any]:

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from bigdebug.store.arrays import Array, Held
+from bigdebug.store.arrays import Array, InMemory
 
 ABSENT = -1
 """The code of an id that is not there."""
@@ -75,7 +75,7 @@ class DenseIds:
     def of_bits(cls, first: int, present: NDArray[np.uint8]) -> DenseIds:
         """Of the bits alone, lowest first in each byte."""
         counts = np.cumsum(np.append(np.uint32(0), _BELOW[present, 8]), dtype=np.uint32)
-        return cls(first, int(counts[-1]), Held(present), Held(counts[:-1]), Held(counts[:-1:MARK]))
+        return cls(first, int(counts[-1]), InMemory(present), InMemory(counts[:-1]), InMemory(counts[:-1:MARK]))
 
     def __len__(self) -> int:
         return self.count
@@ -142,7 +142,7 @@ class SortedIds:
 def integer_ids(values: NDArray[np.int64]) -> RangeIds | DenseIds | SortedIds:
     """The smallest way to hold these integers, which are sorted and each there once."""
     if not len(values) or not is_dense(int(values[0]), int(values[-1]), len(values)):
-        return SortedIds(Held(values))
+        return SortedIds(InMemory(values))
     first, last = int(values[0]), int(values[-1])
     if last - first + 1 == len(values):
         return RangeIds(first, len(values))

@@ -21,7 +21,7 @@ from bigdebug.provgraph.locked import locked, remove_forsaken, take_place
 from bigdebug.provgraph.opening import MANIFEST
 from bigdebug.provgraph.report import ImportReport
 from bigdebug.provgraph.workflow import Workflow
-from bigdebug.store.arrays import Array, Held, Listed, StoredArray, kind_of
+from bigdebug.store.arrays import Array, InMemory, Listed, StoredArray, kind_of
 from bigdebug.store.formats import check_format
 from bigdebug.store.mapping import mapped
 from bigdebug.store.pages import Checksums, checked_size
@@ -65,11 +65,11 @@ class Folder:
 
     def adjacency(self, name: str) -> Adjacency:
         """The triples of a direction, mapped."""
-        return _adjacency(name, {array: Held(self.mapped(array)) for array in self._types if array.startswith(f"{name}.")})
+        return _adjacency(name, {array: InMemory(self.mapped(array)) for array in self._types if array.startswith(f"{name}.")})
 
     def ids(self, name: str, kind: str) -> Ids:
         """The dictionary of this name, mapped."""
-        return _restored(name, kind, {array: Held(self.mapped(array)) for array in self._types if array.startswith(f"{name}.")})
+        return _restored(name, kind, {array: InMemory(self.mapped(array)) for array in self._types if array.startswith(f"{name}.")})
 
     def has(self, name: str) -> bool:
         return name in self._types

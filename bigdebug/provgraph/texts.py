@@ -12,7 +12,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from bigdebug.provgraph.integers import ABSENT, around
-from bigdebug.store.arrays import Array, Held
+from bigdebug.store.arrays import Array, InMemory
 
 _AROUND = 64
 """Ids on either side of where one would stand that are looked at for near ones."""
@@ -33,7 +33,7 @@ class TextIds:
     def of(cls, texts: pa.LargeStringArray) -> TextIds:
         """Of an Arrow array that is sorted and has each text once."""
         offsets, data = text_arrays(texts)
-        return cls(Held(offsets), Held(data))
+        return cls(InMemory(offsets), InMemory(data))
 
     def __len__(self) -> int:
         return len(self.offsets) - 1

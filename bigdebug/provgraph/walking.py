@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from bigdebug.errors import TooLargeError
 from bigdebug.provgraph.adjacency import as_built
 from bigdebug.provgraph.index import Adjacency
-from bigdebug.store.arrays import Held
+from bigdebug.store.arrays import InMemory
 
 Codes = NDArray[np.int64]
 
@@ -34,7 +34,7 @@ class Triples(NamedTuple):
         return cls(empty, empty, empty)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Walked:
     """What a walk reached: items, nearest first and then by code, how many triples away each is, and the triples on the way.
 
@@ -160,7 +160,7 @@ def adjacency(at: Codes, neighbours: Codes, items: int) -> Adjacency:
     """In memory, of pairs in any order; without operations."""
     order = np.argsort(at, kind="stable")
     offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(np.bincount(at, minlength=items))])
-    return Adjacency(Held(offsets), Held(neighbours[order].astype(np.uint32)), Held(np.zeros(len(at), np.uint8)))
+    return Adjacency(InMemory(offsets), InMemory(neighbours[order].astype(np.uint32)), InMemory(np.zeros(len(at), np.uint8)))
 
 
 def distinct(codes: Codes) -> Codes:

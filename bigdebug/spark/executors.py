@@ -78,7 +78,7 @@ def check_agents(sc: SparkContext) -> None:
         ) from problem
 
 
-class Reach:
+class StoreReach:
     """Whether tasks reach a store at a URI. It is asked before a stage is compiled, and looked at once. Where the driver does not reach it either, it is looked at again after a
     while; where some task does not, each time after twice as long, for it takes a job.
     """

@@ -51,7 +51,7 @@ class Array(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class Held:
+class InMemory:
     """An array in memory."""
 
     values: Integers

@@ -24,7 +24,7 @@ from bigdebug.spark.provgraph.answers import FarAnswer
 from bigdebug.spark.provgraph.graph import SparkGraph
 from bigdebug.spark.provgraph.incoming import read
 from bigdebug.spark.provgraph.prepared import PLANS, Prepared
-from bigdebug.store.arrays import Held
+from bigdebug.store.arrays import InMemory
 from tests.laws.graphs import Graph, side_by_side
 
 # The first example is the smallest there is.
@@ -51,7 +51,7 @@ def graph_of(spark: Any, graph: Graph, told: str, threshold: int) -> tuple[Prepa
     prepared = Prepared(read(framed(spark, rows, *(("s", "d") if told == "columns" else ())), workflow=workflow), workflow, threshold)
     index = Index.of_arrays(*zip(*graph.triples))
     places = [workflow.place(graph.tables[item]) for item in index.named(np.arange(index.items)).tolist()]
-    return prepared, replace(index, workflow=workflow, tables=Held(np.array(places, np.uint16)))
+    return prepared, replace(index, workflow=workflow, tables=InMemory(np.array(places, np.uint16)))
 
 
 def rows_in(triples: pd.DataFrame) -> list[Any]:

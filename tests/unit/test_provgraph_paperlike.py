@@ -14,7 +14,7 @@ from bigdebug.provgraph.questions import ancestors
 from bigdebug.provgraph.sets import sets
 from bigdebug.provgraph.splits import splits_of
 from bigdebug.provgraph.walking import adjacency
-from bigdebug.store.arrays import Held
+from bigdebug.store.arrays import InMemory
 
 
 @pytest.fixture(scope="module")
@@ -66,7 +66,7 @@ def cut(whole):
     workflow = whole.workflow()
     tables = np.array([workflow.place(name) for name in TABLES], np.uint16)[table_of(whole.starts, np.arange(whole.items))]
     backward, forward = adjacency(whole.dst, whole.src, whole.items), adjacency(whole.src, whole.dst, whole.items)
-    index = Index(integer_ids(np.arange(whole.items)), ids_of(OPERATIONS)[0], backward, forward, workflow, Held(tables))
+    index = Index(integer_ids(np.arange(whole.items)), ids_of(OPERATIONS)[0], backward, forward, workflow, InMemory(tables))
     return sets(index, splits=whole.splits())
 
 

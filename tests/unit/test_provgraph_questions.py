@@ -19,7 +19,7 @@ from bigdebug.provgraph.index import Index
 from bigdebug.provgraph.paths import paths
 from bigdebug.provgraph.questions import ancestors, common, descendants, feeds
 from bigdebug.provgraph.workflow import Workflow
-from bigdebug.store.arrays import Held
+from bigdebug.store.arrays import InMemory
 from tests.laws.graphs import graphs, lineage
 
 PAPER = [
@@ -138,7 +138,7 @@ def test_items_by_table():
     workflow = Workflow.of([("Person1", "Person2"), ("Person2", "AvgAge")])
     index = index_of(PAPER)
     places = [workflow.place(tables[item]) if item in tables else 0xFFFF for item in index.named(np.arange(index.items)).tolist()]
-    index = dataclasses.replace(index, workflow=workflow, tables=Held(np.array(places, np.uint16)))
+    index = dataclasses.replace(index, workflow=workflow, tables=InMemory(np.array(places, np.uint16)))
     answer = ancestors(index, [22, 25])
     assert answer.by_table().to_dict("list") == {"table": ["Person1", "Person2"], "items": [3, 3], "depth": [2, 1]}
     assert answer.toPandas()["table"].tolist() == ["Person2"] * 3 + ["Person1"] * 3
@@ -217,6 +217,19 @@ def test_a_question_costs_nothing_of_the_size_of_the_graph():
 @pytest.mark.parametrize("items", [pa.array([3, 4]), pa.chunked_array([[3], [4]]), pd.Series([3, 4]), np.array([3, 4]), np.array(4), (3, 4), {3, 4}])
 def test_items_are_told_in_any_column(items):
     assert sorted(ancestors(CHAIN, items)) == [1, 2, 3]
+
+
+@pytest.mark.parametrize("items", [np.array([[3, 4]]), np.array([["3", "4"]]), np.ma.array([3, 4], mask=[False, True])])
+def test_items_that_are_no_list_of_ids_are_refused(items):
+    with pytest.raises((ProvenanceError, UnknownItemError), match=r"ravel|NoneType"):
+        ancestors(CHAIN, items)
+
+
+def test_answers_can_be_compared_and_kept_in_a_set():
+    one, other = ancestors(CHAIN, 4), ancestors(CHAIN, 4)
+    assert one == one  # noqa: PLR0124
+    assert one != other
+    assert len({one, other, common(CHAIN, [3, 4])}) == 3
 
 
 @pytest.mark.parametrize("items", [pd.DataFrame({"item": [3]}), pa.table({"item": [3]}), {"item": [3]}])

@@ -16,7 +16,7 @@ from bigdebug.provgraph.index import Index
 from bigdebug.provgraph.questions import ancestors
 from bigdebug.provgraph.sets import sets
 from bigdebug.provgraph.workflow import Workflow
-from bigdebug.store.arrays import Held
+from bigdebug.store.arrays import InMemory
 from tests.laws.graphs import components as joined
 from tests.laws.graphs import graphs, lineage
 from tests.unit.test_provgraph_questions import PAPER
@@ -34,7 +34,7 @@ def index_of(triples, tables=None, dependencies=()) -> Index:
         return index
     workflow = Workflow.of(dependencies, tables=sorted(set(tables.values())))
     places = [workflow.place(tables[item]) for item in index.named(np.arange(index.items)).tolist()]
-    return dataclasses.replace(index, workflow=workflow, tables=Held(np.array(places, np.uint16)))
+    return dataclasses.replace(index, workflow=workflow, tables=InMemory(np.array(places, np.uint16)))
 
 
 def groups(index: Index, labels) -> set[frozenset[Any]]:
@@ -162,7 +162,7 @@ def test_splits_are_found_where_none_are_given():
 def test_items_of_no_table_are_cut_off_together():
     index = index_of(COMPONENT, SETS, [("a", "b"), ("b", "c"), ("b", "d")])
     assert index.tables is not None
-    lost = dataclasses.replace(index, tables=Held(np.where(index.tables.whole() == 0, 0xFFFF, index.tables.whole()).astype(np.uint16)))
+    lost = dataclasses.replace(index, tables=InMemory(np.where(index.tables.whole() == 0, 0xFFFF, index.tables.whole()).astype(np.uint16)))
     found = sets(lost, 12)
     assert frozenset({1, 2, 3}) in groups(lost, found.labels)
     assert "no table" in set(found.statistics()["split"])

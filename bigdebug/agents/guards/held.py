@@ -50,7 +50,7 @@ class Plainly:
             return self.others(record)
 
 
-class Held(tuple[Any, bytes]):
+class HeldRecord(tuple[Any, bytes]):
     """A record whose pickle names classes, and that pickle."""
 
     __slots__ = ()
@@ -105,16 +105,16 @@ class Holding:
 def pickled(record: Any) -> Any:
     """A record to be ``given`` again, whatever it is. Raises what pickling it raises."""
     made = pickle.dumps(record)
-    return Held((record, made)) if _CLASS in made else made
+    return HeldRecord((record, made)) if _CLASS in made else made
 
 
 def given(held: Any) -> Any:
     """A record that was held, as a function is given it."""
     kind = type(held)
-    return pickle.loads(held) if kind is bytes else held.given() if kind is Held else held
+    return pickle.loads(held) if kind is bytes else held.given() if kind is HeldRecord else held
 
 
 def weight(held: Any) -> int | None:
     """The bytes of a held record's pickle; None if it has none."""
     kind = type(held)
-    return len(held) if kind is bytes else len(held[1]) or None if kind is Held else None
+    return len(held) if kind is bytes else len(held[1]) or None if kind is HeldRecord else None

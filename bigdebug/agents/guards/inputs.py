@@ -8,7 +8,7 @@ from enum import Enum
 from time import perf_counter
 from typing import Any
 
-from bigdebug.agents.guards.held import Held, Holding, given, is_plain, pickled
+from bigdebug.agents.guards.held import HeldRecord, Holding, given, is_plain, pickled
 from bigdebug.agents.guards.pure import is_constant
 from bigdebug.agents.guards.repeatable import Repeatable
 from bigdebug.agents.guards.signal import Signal
@@ -120,11 +120,11 @@ class ByInput(Holding):
         try:
             return pickled(record)
         except Exception:  # not as it is: that would be taken for an input
-            return Held((record, b""))
+            return HeldRecord((record, b""))
 
     def given(self, held: Any) -> Any:
         kind = type(held)
-        return self._remade(held) if self._phase is Phase.NOTING and kind is not bytes and kind is not Held else given(held)
+        return self._remade(held) if self._phase is Phase.NOTING and kind is not bytes and kind is not HeldRecord else given(held)
 
     def confirm(self) -> None:
         if self._phase is Phase.NOTING:
@@ -196,4 +196,4 @@ def _stays(record: Any) -> bool:
 
 
 def _pickle_of(held: Any) -> bytes:
-    return held[1] if type(held) is Held else held
+    return held[1] if type(held) is HeldRecord else held

@@ -35,7 +35,7 @@ from bigdebug.spark.provgraph.sets import Sets
 from bigdebug.spark.provgraph.tables import TABLE
 from bigdebug.spark.sql.actions import unheard
 from bigdebug.spark.sql.plans.literals import literal
-from bigdebug.store.arrays import Held
+from bigdebug.store.arrays import InMemory
 
 
 class SparkGraph:
@@ -204,7 +204,7 @@ class SparkGraph:
             rows = fetched(among(self._prepared.items, "item", ids).select("item", TABLE).where(F.col(TABLE).isNotNull()), len(ids))
             assert rows is not None  # an item is there once
             tables[codes[pc.index_in(rows["item"].cast(ids.type), value_set=ids).to_numpy()]] = rows[TABLE].to_numpy()
-        return replace(index, workflow=workflow, tables=Held(tables))
+        return replace(index, workflow=workflow, tables=InMemory(tables))
 
     # ---- items ------------------------------------------------------------------------------------------------
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from bigdebug.errors import IncompleteLineageError, NotCapturedError
 from bigdebug.graph import Form, Kind, Operator
 from bigdebug.spark.callers import caller
-from bigdebug.spark.executors import Reach, check_agents
+from bigdebug.spark.executors import StoreReach, check_agents
 from bigdebug.spark.rdd.acting import Acting
 from bigdebug.spark.rdd.compiler import Compiler
 from bigdebug.spark.rdd.definition import UNKNOWN, Definition, Lowering
@@ -38,7 +38,7 @@ class Recorder(Acting):
         self.crossing: Any = None
         """Knows where DataFrames begin and end; put there by whoever knows both."""
         self.streams = Streams(sc)
-        self._reach = Reach()
+        self._reach = StoreReach()
         self._looked = False
         self._incapable: tuple[str, str] | None = None
         """Why tasks cannot run agents, and what helps; None if they can. Known when somebody has looked."""

@@ -8,14 +8,14 @@ from bigdebug.agents.recompute import Known
 from bigdebug.graph import Emission, Stage
 from bigdebug.trace.run import Run
 
-Held = Callable[[Stage, Collection[int]], Mapping[int, int]]
-"""Digests, by partition, of what Spark holds in place of a stage's result."""
+HeldDigests = Callable[[Stage, Collection[int]], Mapping[int, int]]
+"""Gives the digests, by partition, of what Spark holds in place of a stage's result."""
 
 
 class Told:
     """How far the stages of a run went, how many records were at their ends, and a digest of what left them."""
 
-    def __init__(self, run: Run, held: Held) -> None:
+    def __init__(self, run: Run, held: HeldDigests) -> None:
         self._run = run
         self._held = held
         self._digests: dict[tuple[str, int], int] = {}

@@ -21,13 +21,13 @@ from bigdebug.spark.sql.paged import PagedRows
 from bigdebug.spark.sql.plans.catalyst import bounded
 from bigdebug.spark.sql.plans.comparing import comparable
 from bigdebug.spark.sql.provenance import polynomial
-from bigdebug.spark.sql.reached import Reached
 from bigdebug.spark.sql.recognized import check_whole
 from bigdebug.spark.sql.records import Found
 from bigdebug.spark.sql.renaming import renamed
 from bigdebug.spark.sql.replay import FrameReplay
 from bigdebug.spark.sql.runs import FrameRun
 from bigdebug.spark.sql.walks import step, walk
+from bigdebug.spark.sql.ways_back import WaysBack
 from bigdebug.trace.given import whole
 from bigdebug.trace.names import Names, array_of
 from bigdebug.trace.polynomials import Polynomial, Variable
@@ -72,7 +72,7 @@ class LineageFrame(PagedRows):
             return self._walk(sources, ahead=False)
         reached = self._reached(sources, ahead=False)
 
-        towards = Reached(lambda goals: questions.sources(self.standing, self._others, goals), reached)
+        towards = WaysBack(lambda goals: questions.sources(self.standing, self._others, goals), reached)
         return self._to(reached, lambda: towards(reached), towards)
 
     def goNextAll(self) -> LineageFrame:

@@ -22,7 +22,7 @@ Rows = npt.NDArray[np.uint32]
 Some = slice | npt.NDArray[np.intp]
 """Rows, or links, to look at: a range of them, or their numbers."""
 
-Held = Callable[[npt.NDArray[np.intp]], npt.NDArray[np.bool_]]
+Holds = Callable[[npt.NDArray[np.intp]], npt.NDArray[np.bool_]]
 
 NO_MARKS = FrozenBitMap()
 MOST_ROWS = 1 << 32
@@ -55,7 +55,7 @@ class Association(Protocol):
         """The rows that one of ``marks`` took, and none of ``but``; ascending, each once. Backward."""
         ...
 
-    def holding(self, marks: AbstractBitMap) -> Held:
+    def holding(self, marks: AbstractBitMap) -> Holds:
         """What tells of rows whether one of these marks took them."""
         ...
 
@@ -135,7 +135,7 @@ class Coded:
             end += len(here)
         return found
 
-    def holding(self, marks: AbstractBitMap) -> Held:
+    def holding(self, marks: AbstractBitMap) -> Holds:
         codes, wanted = self._codes, numbers(marks)
         return lambda rows: among(codes[rows], wanted, self.marks + 1)
 

@@ -15,7 +15,7 @@ from pyroaring import AbstractBitMap
 
 from bigdebug.errors import ViewError
 from bigdebug.store.ranges import spread
-from bigdebug.trace.crossfilter.associations import MOST_ROWS, NO_MARKS, Held, Rows, Some, flagged, listed, numbers
+from bigdebug.trace.crossfilter.associations import MOST_ROWS, NO_MARKS, Holds, Rows, Some, flagged, listed, numbers
 
 FEW = 16
 """Fewer than one row in so many are sorted; more are flagged among all."""
@@ -88,7 +88,7 @@ class Linked:
         found = np.sort(found)
         return found[np.concatenate(([True], found[1:] != found[:-1]))] if len(found) else found
 
-    def holding(self, marks: AbstractBitMap) -> Held:
+    def holding(self, marks: AbstractBitMap) -> Holds:
         return flagged(self.rows_of(marks), self.rows).take
 
     def linked(self, rows: Some) -> tuple[Some, npt.NDArray[np.intp]]:

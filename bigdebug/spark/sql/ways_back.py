@@ -1,4 +1,4 @@
-"""Reached: the records that one trace has found so far; what is asked of it again costs nothing."""
+"""Ways back: the records that one trace has found so far; what is asked of it again costs nothing."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from bigdebug.spark.sql.records import Found
 from bigdebug.trace.names import Names
 
 
-class Reached:
+class WaysBack:
     """What ways back from some records lead to: ``sources``, and what stands between. Each way is gone once.
 
     Who asks about one source mostly asks about that alone, and who asks about another will about the others: these come along.
