@@ -65,12 +65,12 @@ class Address:
     def shown(self) -> str:
         """The URI without keys and query."""
         container = f"{self._keys[0]}@" if self.scheme == "abfss" and self._keys[0] else ""
-        return f"{self.scheme}://{container}{self._host}{self._path}".rstrip("/")
+        return f"{self.scheme}://{container}{self._host}{self._path.rstrip('/')}"
 
     def below(self, name: str) -> Address:
         """What has this name below it."""
         base, mark, query = self.uri.partition("?")
-        return Address(f"{base.rstrip('/')}/{name}{mark}{query}", self.options)
+        return Address(f"{base.removesuffix(self._path)}{self._path.rstrip('/')}/{name}{mark}{query}", self.options)
 
     def is_below(self, parent: Address) -> bool:
         """Whether ``below`` made it of such an address: the same place, and the same keys and options, if any are given."""

@@ -31,6 +31,12 @@ SLOWEST = 1 << 20
 AGAIN, SOON = 30.0, 1.0
 """Seconds for which a process does not try again whose task could not write, and waited for more than so many seconds to see it."""
 
+_TRIES, _PAUSE = 3, 0.2
+"""How often is read what the server was too busy to give, and seconds before the second time, twice as many before each further one. Clients of S3 try again themselves, but for
+reading a file. Tasks do not: what they cannot write is derived.
+"""
+_BUSY = re.compile("SLOW_DOWN|SlowDown|THROTTL|INTERNAL_FAILURE|SERVICE_UNAVAILABLE|Transferred a partial file")
+
 _WHOLE = ("s3", "gcs", "abfs")
 """Filesystems of pyarrow's where a file is there when it is closed, and not before."""
 
@@ -40,6 +46,9 @@ _REMEDIES = {
     r"NO_SUCH_BUCKET|NoSuchBucket|ContainerNotFound|bucket does not exist": "Make the bucket first, or name another one.",
     r"NETWORK_CONNECTION|no answer within|[Cc]onnect|resolve|[Tt]ime[d ]*out|curlCode": "See that it is named rightly and can be reached from here; "
         "S3 elsewhere than at Amazon takes store_options={'endpoint_override': 'HOST:PORT', ...}.",
+    _BUSY.pattern: "The server has too much to do, or breaks off: ask again in a while.",
+    "Empty path component|Path cannot start with": "A URI names a bucket, and no part of its path is empty: s3://bucket/path.",
+    r"NotImplemented|[Rr]ead-only": "This filesystem is for reading alone: name another one.",
     r"unexpected keyword": "store_options are what the filesystem takes: pyarrow.fs.S3FileSystem has access_key, secret_key, region, endpoint_override.",
     r"fsspec": "Install it, and what it needs for this scheme, for the driver and on all executors.",
 }
@@ -133,6 +142,9 @@ class Remote:
 
     def read(self, name: str) -> bytes:
         what = "A lineage block cannot be read"
+        return self._patiently(lambda: self._read(what, name))
+
+    def _read(self, what: str, name: str) -> bytes:
         file, size = self._asked(what, name, lambda at: at.file(name))
         return self._asked(what, name, lambda at: _all_of(file), size)
 
@@ -153,7 +165,7 @@ class Remote:
             raise
 
     def names(self, folder: str) -> list[str]:
-        return self._asked("The lineage store cannot be read", folder, lambda at: at.names(folder))
+        return self._patiently(lambda: self._asked("The lineage store cannot be read", folder, lambda at: at.names(folder)))
 
     def remove(self, folder: str) -> None:
         self._asked("What is to go from the lineage store cannot be removed", folder, lambda at: at.remove(folder))
@@ -167,6 +179,17 @@ class Remote:
 
     def where(self, name: str = "") -> str:
         return f"{self.address.shown}/{name}".rstrip("/")
+
+    def _patiently(self, ask: Callable[[], T]) -> T:
+        """What is asked for, once more where the server was too busy."""
+        for tried in range(_TRIES - 1):
+            try:
+                return ask()
+            except StoreError as problem:
+                if not _BUSY.search(problem.what):
+                    raise
+            time.sleep(_PAUSE * 2**tried)
+        return ask()
 
     def _asked(self, what: str, name: str, call: Callable[[_Opened], T], size: int = 0) -> T:
         """What a call gives; else a StoreError, a BlockLostError for what is not there, that has no secrets, nor the exception that has some."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import http.client
 import io
 import os
 import pickle
@@ -10,7 +11,10 @@ import threading
 import time
 import traceback
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -184,6 +188,7 @@ def test_half_a_file_is_never_there(monkeypatch: pytest.MonkeyPatch) -> None:
     ("abfss://:SECRET@account/a", "abfss://account/a"),
     ("hdfs://name:8020/a", "hdfs://name:8020/a"),
     ("hdfs:///a", "hdfs:///a"),
+    ("hdfs:///", "hdfs://"),
     ("s3://KEY:SEC%40RET@bucket/a/me@here", "s3://bucket/a/me@here"),
     ("s3://bucket/a%40b", "s3://bucket/a%40b"),
     ("ftp://me:SECRET@host:21/a", "ftp://host:21/a"),
@@ -286,3 +291,100 @@ def test_a_file_that_cannot_be_copied_is_told(tmp_path: Path) -> None:
     place.write("there", b"x")
     with pytest.raises(StoreError, match="cannot be copied"):
         place.copy("there", tmp_path / "no" / "copy")
+
+
+# ---- servers that have too much to do, and places at the root --------------------------------------------------
+
+
+_OF_THE_WAY = ("content-length", "transfer-encoding", "expect", "connection")
+"""Headers that are about a connection, and not about what goes through it."""
+
+
+@contextmanager
+def busy(server: s3.S3, refused: Iterable[int]) -> Iterator[dict[str, str]]:
+    """Options for a server before that one, which answers 503 SlowDown to the requests of these numbers that read a file."""
+    numbers, seen = set(refused), count()
+    host, port = server.endpoint.split(":")
+
+    class Between(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def _pass_on(self) -> None:
+            body = self._body()
+            if self.command == "GET" and "list-type" not in self.path and next(seen) in numbers:
+                status, headers, data = 503, {"Content-Type": "application/xml"}, b"<Error><Code>SlowDown</Code><Message>Please reduce your request rate.</Message></Error>"
+            else:
+                there = http.client.HTTPConnection(host, int(port), timeout=10)
+                there.request(self.command, self.path, body, {name: value for name, value in self.headers.items() if name.lower() not in _OF_THE_WAY})
+                answer = there.getresponse()
+                status, headers, data = answer.status, dict(answer.getheaders()), answer.read()
+                there.close()
+            self.send_response(status)
+            for name, value in headers.items():
+                if name.lower() not in _OF_THE_WAY:
+                    self.send_header(name, value)
+            self.send_header("Content-Length", headers.get("Content-Length", str(len(data))))
+            self.end_headers()
+            self.wfile.write(data)
+            self.close_connection = True
+
+        def _body(self) -> bytes:
+            if self.headers.get("Transfer-Encoding") != "chunked":
+                return self.rfile.read(int(self.headers.get("Content-Length") or 0))
+            pieces = []
+            while size := int(self.rfile.readline(), 16):
+                pieces.append(self.rfile.read(size))
+                self.rfile.readline()
+            self.rfile.readline()
+            return b"".join(pieces)
+
+        do_GET = do_PUT = do_POST = do_DELETE = do_HEAD = _pass_on  # noqa: N815 (as the library calls them)
+
+        def log_message(self, *_: object) -> None:
+            """Nothing."""
+
+    between = ThreadingHTTPServer(("127.0.0.1", 0), Between)
+    threading.Thread(target=between.serve_forever, daemon=True).start()
+    try:
+        yield {**server.options, "endpoint_override": f"127.0.0.1:{between.server_address[1]}"}
+    finally:
+        between.shutdown()
+        between.server_close()
+
+
+@pytest.mark.parametrize("refused", [(0,), (0, 1)])
+def test_what_a_busy_server_does_not_give_is_read_again(server: s3.S3, refused: tuple[int, ...]) -> None:
+    with busy(server, refused) as options:
+        made = Remote(Address(f"s3://lake/{uuid.uuid4().hex}", options))
+        made.write("r1/s1/a", b"x")
+        assert made.read("r1/s1/a") == b"x"
+
+
+def test_a_server_that_stays_busy_is_told_so(server: s3.S3) -> None:
+    with busy(server, range(100)) as options:
+        made = Remote(Address(f"s3://lake/{uuid.uuid4().hex}", options))
+        made.write("r1/s1/a", b"x")
+        with pytest.raises(StoreError, match="ask again in a while"):
+            made.read("r1/s1/a")
+
+
+@pytest.mark.parametrize("uri", ["memory://", "memory:///", "memory:///a/"])
+def test_a_place_may_be_at_the_root(uri: str) -> None:
+    pytest.importorskip("fsspec")
+    parent = Address(uri)
+    made = Remote.below(parent)
+    made.write("r1/s1/a", b"x")
+    assert made.names("r1/s1") == ["a"]
+    assert made.address.is_below(parent)
+
+
+@pytest.mark.parametrize("uri", ["s3:///x", "s3://lake//x"])
+def test_a_uri_without_a_bucket_is_refused_by_name(server: s3.S3, uri: str) -> None:
+    with pytest.raises(StoreError, match="names a bucket"):
+        Remote.below(Address(uri, server.options))
+
+
+def test_a_filesystem_for_reading_alone_is_refused_by_name(tmp_path: Path) -> None:
+    pytest.importorskip("fsspec.implementations.http")
+    with pytest.raises(StoreError, match="for reading alone"):
+        Remote.below(Address("http://127.0.0.1:1/x"))
