@@ -21,7 +21,7 @@ _LONGEST = 60
 """Characters of an id that it shows."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Answer:
     """Items that were reached, nearest first, and the triples of their lineage. Iterating gives the items' ids.
 

@@ -116,7 +116,7 @@ def components(index: Index) -> Components:
     return Components(index, joining.labels())
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Components:
     """The component of each item, told by its first item. An item that no triple has is one by itself."""
 

@@ -35,7 +35,7 @@ def paths(index: Index, source: Any, target: Any) -> Paths:
     return Paths(index, start, end, between)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Paths:
     """All paths from ``start`` to ``end`` (codes), as the triples that lie on them; none if the one was not derived from the other."""
 

@@ -80,7 +80,7 @@ def common(index: Index, items: Any) -> Common:
     return Common(index, asked, shared[order], deepest[order], ~within(shared, above)[order])
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Common:
     """Common ancestors of several items, nearest first; ``lowest`` are those of which no other common ancestor was made. Iterating gives ids."""
 
@@ -136,8 +136,12 @@ def ids_of(items: Any) -> Sequence[Any] | NDArray[Any]:
         items = items.to_pylist()
     if isinstance(items, (pd.DataFrame, pa.Table, Mapping)):
         raise ProvenanceError("Items are told by their ids", value=type(items).__name__, remedy='Give a list of them, or a column: frame["item"].')
+    if isinstance(items, np.ma.MaskedArray):
+        items = items.tolist()  # with None where there is none
     if isinstance(items, np.ndarray):
         items = np.atleast_1d(items)
+        if items.ndim > 1:
+            raise ProvenanceError("Items are told by their ids", value=f"{items.ndim} dimensions", remedy="Give one row of them: ids.ravel().")
     one = isinstance(items, (str, bytes)) or not isinstance(items, Iterable)
     ids: Sequence[Any] | NDArray[Any] = [items] if one else items if isinstance(items, np.ndarray) else list(items)
     if not len(ids):

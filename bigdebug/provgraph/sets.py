@@ -38,7 +38,7 @@ class Cut:
     largest: int
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Sets:
     """Each item's set, told by its first item: its component where that is small, else a part of it that lies in one split.
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
+import pandas as pd
 import pyarrow as pa
 import pyarrow.csv as arrow_csv
 import pyarrow.dataset as arrow_dataset
@@ -87,12 +88,13 @@ def source_of(given: Any) -> Source:
         return _files([given])
     if isinstance(given, (list, tuple)) and given and all(isinstance(one, (str, os.PathLike)) for one in given):
         return _files(given)
-    if type(given).__module__.split(".")[0] == "pandas":
+    if isinstance(given, pd.DataFrame):
         return PandasSource(given)
     if isinstance(given, pa.RecordBatchReader):
         return ArrowSource(given)
     if hasattr(given, "__arrow_c_stream__"):
-        return ArrowSource(pa.RecordBatchReader.from_stream(given))
+        with suppress(pa.ArrowInvalid):  # a stream of one column, as a Series is, has no table
+            return ArrowSource(pa.RecordBatchReader.from_stream(given))
     raise ProvenanceError("No triples can be read from this", value=type(given).__name__, remedy=_REMEDY)
 
 
@@ -209,7 +211,8 @@ class PandasSource:
         for start in range(0, len(self.frame), _ROWS):
             part = self.frame[list(columns)].iloc[start : start + _ROWS]
             with _converting(f"Rows {start} to {start + len(part) - 1}"):
-                yield pa.RecordBatch.from_pandas(part.assign(**dict.fromkeys(empty)), preserve_index=False)
+                there = pa.RecordBatch.from_pandas(part.drop(columns=empty), preserve_index=False)
+                yield pa.record_batch([pa.nulls(len(part)) if name in empty else there.column(name) for name in columns], list(columns))
 
 
 @dataclass(frozen=True)

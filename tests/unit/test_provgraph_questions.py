@@ -227,7 +227,7 @@ def test_items_that_are_no_list_of_ids_are_refused(items):
 
 def test_answers_can_be_compared_and_kept_in_a_set():
     one, other = ancestors(CHAIN, 4), ancestors(CHAIN, 4)
-    assert one == one  # noqa: PLR0124
+    assert one == one
     assert one != other
     assert len({one, other, common(CHAIN, [3, 4])}) == 3
 

@@ -149,6 +149,9 @@ def test_lines_longer_than_what_is_parsed_at_once(tmp_path, long):
         ("nothing.parquet", "no such file"),
         ([], "No triples can be read"),
         (17, "No triples can be read"),
+        (FRAME["src"], "No triples can be read"),
+        (FRAME.index, "No triples can be read"),
+        (pa.chunked_array([[1, 2]]), "No triples can be read"),
     ],
 )
 def test_what_has_no_triples_is_refused_by_name(given, because):
@@ -229,6 +232,8 @@ def test_a_column_that_pandas_has_no_values_of_has_no_type():
     assert read(FRAME.assign(op=np.nan))[0] == [(src, dst, None) for src, dst in zip(FRAME["src"], FRAME["dst"])]
     assert read(pd.DataFrame({"src": [], "dst": [], "op": []}, dtype=float)) == ([], {})
     assert read(FRAME.assign(src=np.nan))[1]["missing"][0] == len(FRAME)
+    named = FRAME.assign(op=np.nan).rename(columns={"op": "self"})
+    assert len(read(named, columns=("src", "dst", "self"))[0]) == len(FRAME)
 
 
 def test_nulls_alone_are_missing():

@@ -13,7 +13,7 @@ from bigdebug.spark.provgraph.recursion import Far
 from bigdebug.spark.sql.actions import unheard
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class FrameAnswer(Answer):
     """An answer that is also DataFrames."""
 
@@ -36,7 +36,7 @@ class FrameAnswer(Answer):
         return self.spark.createDataFrame(_table({name: found[name].to_numpy() for name in ("src", "dst", "op")}, item=self.asked))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class FarAnswer:
     """An answer of more triples than the driver takes: in Spark, where it can be counted, joined and written."""
 
