@@ -7,7 +7,7 @@ from typing import Any
 from bigdebug.agents.quality import Quality
 from bigdebug.mining.cleaned import Cleaned
 from bigdebug.shown import shown
-from bigdebug.spark.rdd.cleaning import Cleaning, Localize
+from bigdebug.spark.rdd.inquiry.cleaning import Cleaning, Localize
 from bigdebug.spark.sql.inquiry.cleaning import FrameCleaning
 from bigdebug.spark.sql.lineage_frame import LineageFrame
 from bigdebug.spark.suspecting import check

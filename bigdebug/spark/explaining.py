@@ -14,10 +14,10 @@ from bigdebug.mining.mined import Explanation
 from bigdebug.mining.predicates import Separation
 from bigdebug.model import SourceRecord
 from bigdebug.shown import shown
-from bigdebug.spark.rdd import explaining as of_rdds
-from bigdebug.spark.rdd.explaining import Names
+from bigdebug.spark.rdd.inquiry import explaining as of_rdds
+from bigdebug.spark.rdd.inquiry.explaining import Names
+from bigdebug.spark.rdd.inquiry.named import named
 from bigdebug.spark.rdd.lineage_rdd import LineageRDD
-from bigdebug.spark.rdd.named import named
 from bigdebug.spark.sql.inquiry import explaining as of_frames
 from bigdebug.spark.sql.lineage_frame import LineageFrame
 from bigdebug.trace.sourced import Sourced

@@ -17,11 +17,11 @@ from bigdebug.localize.diagnosis import Diagnosis
 from bigdebug.localize.oracle import Budget
 from bigdebug.localize.search import Search, is_shown
 from bigdebug.shown import shown
-from bigdebug.spark.rdd.crashing import crashed, crashing
-from bigdebug.spark.rdd.expecting import Expecting
-from bigdebug.spark.rdd.faulty import Found, as_a_whole, judged, together
+from bigdebug.spark.rdd.inquiry.crashing import crashed, crashing
+from bigdebug.spark.rdd.inquiry.expecting import Expecting
+from bigdebug.spark.rdd.inquiry.faulty import Found, as_a_whole, judged, together
+from bigdebug.spark.rdd.inquiry.localizing import Localizing
 from bigdebug.spark.rdd.lineage_rdd import LineageRDD
-from bigdebug.spark.rdd.localizing import Localizing
 from bigdebug.spark.sql.inquiry.localizing import localized
 from bigdebug.spark.sql.lineage_frame import LineageFrame
 

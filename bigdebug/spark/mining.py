@@ -11,10 +11,10 @@ from bigdebug.agents.likeness import HasKey
 from bigdebug.errors import UnknownOperatorError
 from bigdebug.mining.mined import Mined
 from bigdebug.shown import shown
-from bigdebug.spark.rdd.explaining import Names
+from bigdebug.spark.rdd.inquiry.explaining import Names
+from bigdebug.spark.rdd.inquiry.mining import Mining
+from bigdebug.spark.rdd.inquiry.satisfying import satisfying
 from bigdebug.spark.rdd.lineage_rdd import LineageRDD
-from bigdebug.spark.rdd.mining import Mining
-from bigdebug.spark.rdd.satisfying import satisfying
 from bigdebug.spark.sql.inquiry.mining import FrameMining
 from bigdebug.spark.sql.lineage_frame import LineageFrame
 from bigdebug.trace.given import number

@@ -533,13 +533,13 @@ def test_what_is_no_expectation_is_refused(dbg: Any) -> None:
 
 def test_more_than_the_driver_compares_is_refused_by_name(dbg: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     report = sums(dbg, inserted(7, ("c", 5)))
-    monkeypatch.setattr("bigdebug.spark.rdd.expecting.MOST", 20)
+    monkeypatch.setattr("bigdebug.spark.rdd.inquiry.expecting.MOST", 20)
     assert blamed(dbg.localize(report, expected=expected_of(PAIRS))) == [[("c", 5)]]
     many = [*expected_of(PAIRS).items(), ("zz", 1)]
     for expected in (many, iter(many), dbg.context.parallelize(many, 3)):
         with pytest.raises(TooLargeError, match="More outputs are expected than the 20 which the driver compares"):
             dbg.localize(report, expected=expected)
-    monkeypatch.setattr("bigdebug.spark.rdd.expecting.MOST", 19)
+    monkeypatch.setattr("bigdebug.spark.rdd.inquiry.expecting.MOST", 19)
     with pytest.raises(TooLargeError, match=r"The result has 20 outputs, and the driver compares 19.*report.getLineage\(\).where"):
         dbg.localize(report, expected={})
 

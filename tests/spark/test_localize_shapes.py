@@ -210,7 +210,7 @@ def test_unhashable_keys_fail_as_in_pyspark_and_are_no_wrong_outputs(dbg: Any) -
 
 
 def test_more_candidates_than_a_task_holds_are_refused_by_name(dbg: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bigdebug.spark.rdd.localizing.MOST", 20)
+    monkeypatch.setattr("bigdebug.spark.rdd.inquiry.localizing.MOST", 20)
     report = captured(dbg, numbers(dbg).map(lambda n: (n == 1_000 or n > 30, n)).reduceByKey(add, 2))
     with pytest.raises(LocalizeError, match="was made of 30, and one task holds 20 at most"):
         dbg.localize(report, lambda out: not out[0])

@@ -24,7 +24,7 @@ from bigdebug.spark.rdd.compiler import Compiler
 from bigdebug.spark.rdd.definition import definitions
 from bigdebug.spark.rdd.runs import Runs
 from bigdebug.spark.rdd.sent import POLICY_PROPERTY, RUN_PROPERTY, STRATEGY_PROPERTY, WATCH_PROPERTY
-from bigdebug.spark.rdd.watching import Watching
+from bigdebug.spark.rdd.watches.watching import Watching
 from bigdebug.store.directory import LineageStore
 from bigdebug.trace.origins import SourceFacts
 from bigdebug.trace.run import Run

@@ -16,9 +16,9 @@ from bigdebug.shown import counted, shown
 from bigdebug.spark.predicate import PREDICATE
 from bigdebug.spark.process import own_python
 from bigdebug.spark.rdd.arranged import serializers
+from bigdebug.spark.rdd.inquiry.satisfying import satisfying
 from bigdebug.spark.rdd.questions import Questions
 from bigdebug.spark.rdd.recorder import Recorder
-from bigdebug.spark.rdd.satisfying import satisfying
 from bigdebug.trace.given import whole, width
 from bigdebug.trace.page import Page, page_of
 from bigdebug.trace.places import Places, places_of, rids_of

@@ -9,7 +9,7 @@ from pyspark.sql import functions as F
 
 from bigdebug.mining.predicates import Separation, separating
 from bigdebug.model import Rids
-from bigdebug.spark.rdd.explaining import CULPRITS, OTHERS, Names, noted
+from bigdebug.spark.rdd.inquiry.explaining import CULPRITS, OTHERS, Names, noted
 from bigdebug.spark.sql.actions import unheard
 from bigdebug.spark.sql.lineage_frame import LineageFrame
 from bigdebug.spark.sql.rows import RID

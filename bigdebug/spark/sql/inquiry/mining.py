@@ -16,7 +16,7 @@ from bigdebug.mining.mined import Mined, Multiplicity, spread
 from bigdebug.mining.multiplicity import Suspect, Way, rank, suspects
 from bigdebug.mining.predicates import Separation
 from bigdebug.mining.spectrum import Suspiciousness, suspicious
-from bigdebug.spark.rdd.explaining import Names as FieldNames
+from bigdebug.spark.rdd.inquiry.explaining import Names as FieldNames
 from bigdebug.spark.sql.inquiry.explaining import separations
 from bigdebug.spark.sql.lineage_frame import LineageFrame
 from bigdebug.spark.sql.walks import traced, walk

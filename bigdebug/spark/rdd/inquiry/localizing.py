@@ -29,10 +29,10 @@ from bigdebug.localize.verdict import Seen, diagnosis
 from bigdebug.model import Outcome, SourceRecord
 from bigdebug.shown import shown
 from bigdebug.spark.rdd.evaluate import Evaluator, evaluable
-from bigdebug.spark.rdd.faulty import Faulty, Found, by_rid
+from bigdebug.spark.rdd.inquiry.faulty import Faulty, Found, by_rid
+from bigdebug.spark.rdd.inquiry.trying import OnlySpark, trying
 from bigdebug.spark.rdd.positional import by_absence, entries
 from bigdebug.spark.rdd.replay import Replay
-from bigdebug.spark.rdd.trying import OnlySpark, trying
 from bigdebug.trace.places import count
 from bigdebug.trace.trace import Standing
 

@@ -16,9 +16,9 @@ from bigdebug.errors import LocalizeError
 from bigdebug.model import pack
 from bigdebug.spark.asking import answers, asking
 from bigdebug.spark.predicate import TEST, guarded, told
+from bigdebug.spark.rdd.inquiry.satisfying import satisfying
 from bigdebug.spark.rdd.positional import by_absence
 from bigdebug.spark.rdd.replay import Replay
-from bigdebug.spark.rdd.satisfying import satisfying
 from bigdebug.trace.places import count, rids_of
 from bigdebug.trace.smallest import smallest
 

@@ -16,8 +16,8 @@ from bigdebug.agents.likeness import HasKey
 from bigdebug.errors import BigdebugError, LocalizeError
 from bigdebug.graph import Form
 from bigdebug.spark.rdd.blamed import Told
-from bigdebug.spark.rdd.faulty import Faulty, Found
-from bigdebug.spark.rdd.localizing import keyed_by
+from bigdebug.spark.rdd.inquiry.faulty import Faulty, Found
+from bigdebug.spark.rdd.inquiry.localizing import keyed_by
 from bigdebug.trace.culprit import CrashCulprit
 from bigdebug.trace.places import Places, count
 

@@ -16,8 +16,8 @@ from bigdebug.agents.expected import Among, Apart, Due, alike, beyond, name, sid
 from bigdebug.errors import LocalizeError, TooLargeError
 from bigdebug.shown import shown
 from bigdebug.spark.predicate import unchanging
-from bigdebug.spark.rdd.faulty import Faulty, Found, anew, by_rid
-from bigdebug.spark.rdd.localizing import keyed_by
+from bigdebug.spark.rdd.inquiry.faulty import Faulty, Found, anew, by_rid
+from bigdebug.spark.rdd.inquiry.localizing import keyed_by
 from bigdebug.trace.places import places_of
 from bigdebug.trace.trace import all_records
 

@@ -16,7 +16,7 @@ from bigdebug.errors import NotCapturedError
 from bigdebug.graph import Operator
 from bigdebug.spark.listening import Line, Message
 from bigdebug.spark.raised import told
-from bigdebug.spark.rdd.latency import Latency
+from bigdebug.spark.rdd.watches.latency import Latency
 from bigdebug.trace.watch import Watch
 from bigdebug.trace.watched import GuardError, Seen, WatchedRecord, unpickled
 

@@ -13,8 +13,8 @@ from bigdebug.localize.diagnosis import Diagnosis
 from bigdebug.mining.cleaned import Cleaned
 from bigdebug.mining.cleaning import TOLD, cleaned, rated
 from bigdebug.model import SourceRecord
-from bigdebug.spark.rdd.explaining import without
-from bigdebug.spark.rdd.named import named
+from bigdebug.spark.rdd.inquiry.explaining import without
+from bigdebug.spark.rdd.inquiry.named import named
 from bigdebug.spark.rdd.replayed import replayed
 from bigdebug.spark.suspecting import check_chosen, suspected
 from bigdebug.trace.counts import complete

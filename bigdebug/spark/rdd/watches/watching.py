@@ -15,8 +15,8 @@ from bigdebug.agents.watches.wanted import Asked, Wanted
 from bigdebug.graph import Operator
 from bigdebug.shown import shown
 from bigdebug.spark.listening import Listener, Message
-from bigdebug.spark.rdd.hearing import Hearing
-from bigdebug.spark.rdd.latency import Latency
+from bigdebug.spark.rdd.watches.hearing import Hearing
+from bigdebug.spark.rdd.watches.latency import Latency
 from bigdebug.trace.watch import Steering, Watch
 
 if TYPE_CHECKING:

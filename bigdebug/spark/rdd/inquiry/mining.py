@@ -15,7 +15,7 @@ from bigdebug.mining.mined import Mined, Multiplicity, spread
 from bigdebug.mining.multiplicity import Instance, Suspect, Way, rank, suspects
 from bigdebug.mining.predicates import Separation
 from bigdebug.mining.spectrum import Suspiciousness, suspicious
-from bigdebug.spark.rdd.explaining import Names, every_source, separations, without
+from bigdebug.spark.rdd.inquiry.explaining import Names, every_source, separations, without
 from bigdebug.trace.multiplicities import Crossing, crossings
 from bigdebug.trace.passed import arriving_at, passed
 from bigdebug.trace.places import Places, count
