@@ -1,12 +1,13 @@
 """Files whose pages are checked: behind their bytes stand the checksums (crc32) of their pages, and the checksum of these is kept by whoever lists the file.
 
 A page is checked before it is first read, and no other with it: a few values of many cost little. A file that was cut is noticed at each question, and one that
-was written at each that reads pages which nobody has read: then all are checked again.
+was written at each that reads pages which nobody has read, or comes a moment later: then all are checked again.
 """
 
 from __future__ import annotations
 
 import os
+import time
 import zlib
 from array import array
 from functools import cached_property
@@ -22,6 +23,8 @@ from bigdebug.store.ranges import spread
 
 _SUM = np.dtype("<u4")
 _BYTE = np.dtype(np.uint8)
+_MOMENT = 0.1
+"""Seconds for which what was looked at is trusted: to ask the system costs as much as a small answer."""
 
 
 def checked_size(size: int, page: int) -> int:
@@ -66,7 +69,7 @@ class CheckedFile:
         self._path, self._size, self._page, self._checks, self._remedy = path, size, page, checks, remedy
         found = path.stat()
         self._check_size(found.st_size, whole)
-        self._stamp = _stamp(found)
+        self._stamp, self._looked = _stamp(found), time.monotonic()
         self._bytes, self._mapped = mapped(path, _BYTE, whole, scattered=True)
         self._seen = bytearray(-(-size // page))
         self._flags: NDArray[np.bool_] = np.frombuffer(self._seen, bool)
@@ -119,6 +122,8 @@ class CheckedFile:
     def _check_there(self) -> None:
         if self._mapped is not None:
             self._check_size(self._mapped.there(), len(self._bytes))
+        if time.monotonic() - self._looked > _MOMENT:
+            self._check_stamp()
 
     def _check_size(self, found: int, whole: int) -> None:
         if found != whole:
@@ -126,6 +131,7 @@ class CheckedFile:
 
     def _check_stamp(self) -> None:
         """Trust no page that was checked before the file was written again."""
+        self._looked = time.monotonic()
         try:
             now = _stamp(self._path.stat())
         except OSError:  # it was removed: what is mapped stays as it is

@@ -1,6 +1,7 @@
 """An index that was altered on the disk, by a bit anywhere, gives an error or the right answer, and never another one."""
 
 import re
+import time
 from contextlib import suppress
 
 import numpy as np
@@ -113,6 +114,22 @@ def test_what_is_altered_elsewhere_is_in_nobodys_way(tmp_path):
     with pytest.raises(CorruptBlockError, match=r"backward\.neighbours"):
         graph.components()
     assert list(graph.ancestors(3)) == [2, 1, 0]
+
+
+def test_what_was_copied_over_an_open_index_is_no_answer_of_it(tmp_path):
+    # Into the same files, as cp and rsync --inplace do it; of both graphs these have the same sizes.
+    path = bigdebug.provenance(pd.DataFrame({"src": [1, 2, 3], "dst": [2, 3, 4], "op": "R"}), at=tmp_path / "one").path
+    other = bigdebug.provenance(pd.DataFrame({"src": [1, 3, 2], "dst": [3, 2, 4], "op": "R"}), at=tmp_path / "other").path
+    held = bigdebug.open(path)
+    assert list(held.ancestors(4)) == [3, 2, 1]
+    assert list(held.descendants(1)) == [2, 3, 4]
+    for file in other.iterdir():
+        (path / file.name).write_bytes(file.read_bytes())
+    time.sleep(0.15)
+    for ask, item in ((held.ancestors, 4), (held.descendants, 1)) * 2:
+        with pytest.raises(CorruptBlockError, match="altered"):
+            ask(item)
+    assert list(bigdebug.open(path).ancestors(4)) == [2, 3, 1]
 
 
 def test_an_index_that_is_open_stays_itself_when_another_takes_its_place(tmp_path):
