@@ -12,6 +12,7 @@ from typing import NamedTuple
 from bigdebug.datasets.model import Dataset
 from bigdebug.datasets.naming import last_part, of_path
 from bigdebug.datasets.secrets import without_secrets
+from bigdebug.datasets.spelling import stored, stored_column
 from bigdebug.errors import AmbiguousDatasetError, UnknownColumnError, UnknownDatasetError
 
 _PARTS = re.compile(r"(?:(?:`(?:[^`]|``)+`|[^`.]+)(?:\.|$))+")
@@ -46,7 +47,7 @@ def meant(db: sqlite3.Connection, name: str | Dataset, session: str = "") -> Mea
     Raises UnknownDatasetError, which names datasets of similar names, or AmbiguousDatasetError, which names all that it may be.
     """
     if isinstance(name, Dataset):
-        told = db.execute("SELECT id, namespace, name, kind, format, location FROM dataset WHERE namespace = ? AND name = ?", (name.namespace, name.name)).fetchone()
+        told = db.execute("SELECT id, namespace, name, kind, format, location FROM dataset WHERE namespace = ? AND name = ?", (stored(name.namespace), stored(name.name))).fetchone()
         if told is None:
             raise UnknownDatasetError("Nothing was recorded of this dataset", value=str(name), remedy="dbg.datasets.find() has all that there are.")
         return Meant(told[0], Dataset(*told[1:]))
@@ -87,6 +88,7 @@ def column_meant(name: str, columns: Sequence[str], dataset: Dataset) -> str:
     """The column of a name, in whatever case, if it has no other that is called so. Raises UnknownColumnError, which names those that there are."""
     if not isinstance(name, str):
         raise TypeError(f"a column is named by text, \"amount\", not {name!r}")
+    name = stored_column(name)
     if name in columns:
         return name
     alike = [each for each in columns if each.lower() == name.lower()]
@@ -117,7 +119,7 @@ def _best(known: Iterable[Known]) -> list[Known]:
 
 def _called(db: sqlite3.Connection, name: str) -> Iterator[Known]:
     """Those that a name may mean: by where they are, by its last parts, or by those without its ending; each in that case, else in any."""
-    text = _unquoted(name.strip())
+    text = _unquoted(stored(name.strip()))
     wanted = text.rstrip("/") or text
     labels = {last_part(wanted).lower(), wanted.rpartition("/")[2].lower(), re.split(r"[./]", wanted)[-1].lower()}
     marks = ", ".join("?" * len(labels))

@@ -26,6 +26,9 @@ MOST = 1_000
 RECENT = 100
 """The same of what was done, which is read for each."""
 
+_ALL = 1_000_000_000
+"""More rows than any answer has."""
+
 
 class Datasets(Exporting):
     """Which data feeds which, over all sessions and notebooks of this user. Datasets are named as people type them: "orders", "shop.orders",
@@ -141,16 +144,22 @@ class Datasets(Exporting):
 
 
     def changed(self, job: str, before: str | None = None, after: str | None = None) -> Answer:
-        """What is different between two runs of a job: the last and the one before, or those of two processes. ``job`` may be a part of its name."""
+        """What is different between two runs of a job: the last, or that of the process ``after``, and the one before it, or that of the process ``before``.
+        ``job`` may be a part of its name.
+        """
         with self._asked() as db:
-            name, runs = listing.last_runs(db, job)
-        title, columns = f"Changes of {name}", ("what", "of", "before", "after")
-        if before is None and len(runs) < 2:
-            return Answer(title, columns, (), ("It ran once, so there is nothing to compare.",))
-        one, other = self.process(before or runs[1]), self.process(after or runs[0])
+            name = listing.job_meant(db, job)
+            later = after or listing.last_run(db, name)
+            earlier = before or listing.last_run(db, name, later)
+        title, columns, other = f"Changes of {name}", ("what", "of", "before", "after"), self.process(later)
+        if not earlier or (earlier == later and not after):
+            said = "It did not run before that" if after else "That is its last run" if earlier else "It ran once"
+            return Answer(title, columns, (), (f"{said}, so there is nothing to compare.",)).noting(self.trouble)
+        one = self.process(earlier)
         found = changes(one, other)
         note = f"Runs of {when(one.started)} and {when(other.started)}."
-        return Answer(title, columns, tuple(map(tuple, found))).noting(note, "" if found else "Nothing is different.", self.trouble)
+        others = [f"{each.id} is a run of {each.job}." for each in (one, other) if each.job != name]
+        return Answer(title, columns, tuple(map(tuple, found))).noting(note, *others, "" if found else "Nothing is different.", self.trouble)
 
     def trace(self, dataset: str | Dataset) -> Any:
         """The lineage of the records that were last written to a dataset under capture, in this session: a trace, as ``dbg.lineage`` gives it.
@@ -185,8 +194,8 @@ class Datasets(Exporting):
     # ---- within -----------------------------------------------------------------------------------------------
 
     def _asked(self, limit: int = 1) -> AbstractContextManager[sqlite3.Connection]:
-        if type(limit) is not int or limit < 1:
-            raise DatasetsError("The limit of an answer is a number of rows", value=limit, remedy="Give one from 1 on, or leave it out.")
+        if type(limit) is not int or not 1 <= limit <= _ALL:
+            raise DatasetsError("The limit of an answer is a number of rows", value=limit, remedy=f"Give one from 1 to {_ALL:,}, or leave it out.")
         self._settle()
         return self.store.reading()
 

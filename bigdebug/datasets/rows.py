@@ -12,7 +12,7 @@ from typing import Any
 from bigdebug.datasets import owners
 from bigdebug.datasets.model import Access, Cell, ColumnEdge, Dataset, Field, Process
 from bigdebug.datasets.naming import last_part
-from bigdebug.datasets.spelling import spelled
+from bigdebug.datasets.spelling import spelled, stored, stored_column
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
@@ -162,7 +162,8 @@ def _lineage(db: sqlite3.Connection, process: Process, known: dict[Dataset, int]
                 known[dataset] = _dataset(db, dataset)
     names = spelled(db, edges, (*process.reads, *process.writes), known)
     rows = [
-        (known[edge.output], names.get((edge.output, edge.column), edge.column), known[edge.input], names.get((edge.input, edge.used), edge.used), edge.how, int(edge.masking))
+        (known[edge.output], names.get((edge.output, edge.column)) or stored_column(edge.column), known[edge.input],
+         names.get((edge.input, edge.used)) or stored_column(edge.used), edge.how, int(edge.masking))
         for edge in edges
     ]
     digest = _digest(rows)
@@ -206,8 +207,7 @@ def _digest(value: Any) -> bytes:
 
 
 def _bound(*values: Any) -> tuple[Any, ...]:
-    """Values as SQLite takes them: half of a surrogate pair is no text there, and is written as an escape."""
-    return tuple(value.encode("utf-8", "backslashreplace").decode() if isinstance(value, str) and not value.isascii() else value for value in values)
+    return tuple(stored(value) if isinstance(value, str) else value for value in values)
 
 
 def forget(db: sqlite3.Connection, numbers: Iterable[int]) -> None:

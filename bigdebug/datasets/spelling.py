@@ -28,6 +28,16 @@ WITH RECURSIVE one (name) AS (
 """
 
 
+def stored(text: str) -> str:
+    """A text as SQLite takes it: half of a surrogate pair is no text there, and is written as an escape."""
+    return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()
+
+
+def stored_column(name: str) -> str:
+    """The name of a column as edges have it: with an escape for a NUL, too, at which SQLite's JSON ends a text."""
+    return stored(name).replace("\0", "\\x00")
+
+
 def spelled(db: sqlite3.Connection, edges: Sequence[ColumnEdge], accesses: Iterable[Access], known: Mapping[Dataset, int]) -> dict[Column, str]:
     """The columns of edges that are stored otherwise than they are called, and how: as a dataset's column is called since it was first seen. A dataset that
     has two columns here which differ by case alone (``spark.sql.caseSensitive``) has them as they are called.
@@ -35,7 +45,7 @@ def spelled(db: sqlite3.Connection, edges: Sequence[ColumnEdge], accesses: Itera
     Costs 3 us for each column that is stored already, and 5 us for each column of a dataset that has a new one.
     """
     every = list(dict.fromkeys((dataset, name) for edge in edges for dataset, name in ((edge.output, edge.column), (edge.input, edge.used)) if name))
-    asked = [(known[dataset], name.encode("utf-8", "backslashreplace").decode()) for dataset, name in every]  # half a pair of surrogates is no text in SQLite
+    asked = [(known[dataset], stored_column(name)) for dataset, name in every]
     new = db.execute(_NEW, (json.dumps(asked),)).fetchall()
     if not new:
         return {}

@@ -29,6 +29,7 @@ from bigdebug.datasets.home import default_store, make_private
 from bigdebug.datasets.model import Process
 from bigdebug.datasets.retention import Retention, retain
 from bigdebug.datasets.secrets import Secrets
+from bigdebug.datasets.spelling import stored
 from bigdebug.errors import CorruptStoreError, StoreError
 
 log = logging.getLogger("bigdebug")
@@ -273,7 +274,7 @@ class DatasetStore:
     def process(self, identity: str) -> Process | None:
         """The process of an id; None if it is not here."""
         with self.reading() as db:
-            found = db.execute("SELECT number FROM process WHERE id = ?", (identity,)).fetchone()
+            found = db.execute("SELECT number FROM process WHERE id = ?", (stored(identity),)).fetchone()
             return None if found is None else rows.read(db, found[0])
 
     def processes(self, session: str = "") -> list[Process]:

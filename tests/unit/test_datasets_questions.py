@@ -201,10 +201,59 @@ def test_what_changed_between_two_runs_of_a_job(asked: Datasets) -> None:
     assert found["made of", "file:/w/shop.sales total"][1] == "s3://lake/raw/orders.csv price (AGGREGATION)"
     assert asked.changed("sum", before="p2", after="p2").notes[-1] == "Nothing is different."
     assert "ran once" in asked.changed("publish").notes[0]
+    asked.store.record(replace(later, id="p10", started=BEGAN + timedelta(minutes=10)))
+    assert ("status", "succeeded") in {(row["what"], row["before"]) for row in asked.changed("sum", after="p9")}  # from the run before it, not from itself
+    assert asked.changed("sum", before="p10").notes == ("That is its last run, so there is nothing to compare.",)
+    assert asked.changed("sum", after="p2").notes == ("It did not run before that, so there is nothing to compare.",)
+    assert "p1 is a run of clean." in asked.changed("sum", "p1", "p2").notes
+    with pytest.raises(UnknownDatasetError, match="No process"):
+        asked.changed("sum", after="p99")
     with pytest.raises(UnknownDatasetError, match=r"clean, look, publish|Name one of"):
         asked.changed("l")
     with pytest.raises(UnknownDatasetError, match="processes"):
         asked.changed("nothing like it")
+
+
+def test_history_says_what_became_of_the_schema_however_far_back_it_was_another(tmp_path: Path) -> None:
+    store = DatasetStore(tmp_path / "s.sqlite")
+    store.record(
+        process(1, "write", [RAW], [ITEMS], schemas={ITEMS: schema("a", "b")}), *(process(n, "read", [ITEMS], [REPORT]) for n in range(2, 9)),
+        process(10, "write", [RAW], [ITEMS], schemas={ITEMS: schema("a", "odd")}, status="failed", error="boom"),
+        process(11, "write", [RAW], [ITEMS], schemas={ITEMS: schema("a", "b", "c")}),
+    )
+    asked = Datasets(store)
+    assert asked.history("items", limit=1).column("schema") == ["+c int"]
+    assert asked.history("items").column("schema")[:2] == ["+c int", "+odd int, -b"]  # what failed was to, and changed nothing
+    store.close()
+
+
+def test_a_dataset_has_the_columns_that_were_written_and_not_those_that_failed_to_be(tmp_path: Path) -> None:
+    store = DatasetStore(tmp_path / "s.sqlite")
+    store.record(process(1, "write", [RAW], [ITEMS], schemas={ITEMS: schema("a")}), process(2, "write", [RAW], [ITEMS], schemas={ITEMS: schema("odd")}, status="failed"))
+    asked = Datasets(store)
+    assert asked.columns("items").column("column") == ["a"]
+    store.record(process(3, "write", [RAW], [SALES], schemas={SALES: schema("odd")}, status="failed"))
+    assert asked.columns("sales").column("column") == ["odd"]
+    store.close()
+
+
+def test_a_job_is_counted_once_whatever_it_does(asked: Datasets) -> None:
+    asked.store.record(process(9, "sum", [RAW], [SALES]), process(10, "sum", [ITEMS], [SALES]))
+    assert [(row["jobs that write it"], row["jobs that read it"]) for row in asked.find("sales")] == [(1, 1)]
+
+
+@pytest.mark.parametrize("text", ["\udcff", "a\0b", "x" * 100_000, "'\"%_", "\u202e\N{HEBREW LETTER ALEF}"])
+def test_whatever_is_asked_is_a_text(asked: Datasets, text: str) -> None:
+    asked.store.record(process(9, "odd", [RAW], [of_path(f"/x/{text}")], [(of_path(f"/x/{text}"), text, RAW, "id", "IDENTITY")]))
+    there = next(iter(asked.process("p9").writes)).dataset
+    assert len(asked.upstream(there)) == 1
+    if len(text) < 1_000:
+        assert len(asked.upstream(of_path(f"/x/{text}"))) == len(asked.upstream(f"/x/{text}", text)) == len(asked.find(text)) == 1
+    for ask in (asked.find, asked.processes):
+        ask(text)
+    for ask in (asked.show, asked.changed, partial(asked.columns), partial(asked.impact, "orders")):
+        with pytest.raises((UnknownDatasetError, UnknownColumnError)):
+            ask(f"?{text}")
 
 
 def test_lists(asked: Datasets) -> None:
@@ -252,10 +301,10 @@ def test_a_status_that_there_is_not_is_no_empty_answer(asked: Datasets, status: 
         asked.processes(status=status)
 
 
-@pytest.mark.parametrize("limit", [0, -1, 1.5, True, "9"])
+@pytest.mark.parametrize("limit", [0, -1, 1.5, True, "9", 2**63])
 def test_a_limit_is_a_number_of_rows(asked: Datasets, limit: Any) -> None:
     for ask in (asked.find, asked.processes, partial(asked.history, "orders"), partial(asked.upstream, "report"), partial(asked.impact, "orders", "price"), asked.drawn):
-        with pytest.raises(DatasetsError, match="from 1 on"):
+        with pytest.raises(DatasetsError, match="from 1 to"):
             ask(limit=limit)
 
 

@@ -47,7 +47,7 @@ def store(tmp_path: Path) -> Iterator[DatasetStore]:
 
 
 def as_stored(process: Process) -> Process:
-    """Times without a zone are in UTC, and half a pair of surrogates is no text."""
+    """Times without a zone are in UTC, half a pair of surrogates is no text, and in names of columns that are used no NUL is."""
     def told(value: Any) -> Any:
         if isinstance(value, str):
             return value.encode("utf-8", "backslashreplace").decode()
@@ -55,6 +55,8 @@ def as_stored(process: Process) -> Process:
             return value if value.tzinfo else value.replace(tzinfo=timezone.utc)
         if isinstance(value, tuple):
             return tuple(map(told, value))
+        if isinstance(value, ColumnEdge):
+            value = replace(value, column=value.column.replace("\0", "\\x00"), used=value.used.replace("\0", "\\x00"))
         return replace(value, **{known.name: told(getattr(value, known.name)) for known in fields(value) if known.name != "opaque"}) if is_dataclass(value) and not isinstance(value, Field) else value
 
     return told(Secrets().cleaned(process))  # type: ignore[no-any-return]
