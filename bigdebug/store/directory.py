@@ -72,7 +72,7 @@ class LineageStore:
                 Path(parent).mkdir(parents=True, exist_ok=True, mode=0o700)
             store = cls(tempfile.mkdtemp(prefix="bigdebug-", dir=parent))
             if parent is None:
-                weakref.finalize(store, shutil.rmtree, store.root, ignore_errors=True)
+                weakref.finalize(store, _removed, store.root, os.getpid())
             return store
         except OSError as problem:
             raise StoreError(
@@ -269,3 +269,8 @@ class LineageStore:
         self._cached_bytes -= self._sizes.get(key, 0)
         self._sizes.pop(key, None)
         del self._cache[key]
+
+
+def _removed(root: Path, process: int) -> None:
+    if os.getpid() == process:  # not by a fork, which ends before
+        shutil.rmtree(root, ignore_errors=True)

@@ -8,6 +8,7 @@ import os
 import tempfile
 import weakref
 from collections.abc import Hashable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from itertools import groupby
 from operator import itemgetter
 from typing import IO, Any, NamedTuple, TypeVar
@@ -83,7 +84,7 @@ class Held(Mapping[K, Positions]):
         try:
             if self._file is None:
                 self._file = tempfile.TemporaryFile(prefix="bigdebug-")  # open as long as the mapping lives
-                weakref.finalize(self, self._file.close)
+                weakref.finalize(self, _closed, self._file)
             self._file.seek(0, os.SEEK_END)
             for key, part in self._parts.items():
                 if not isinstance(part, range | _Written):
@@ -140,6 +141,11 @@ def _together(pieces: Iterable[Positions]) -> Positions | None:
     if len(waiting) > 1:
         return distinct(np.concatenate(waiting))
     return waiting[0] if waiting else None
+
+
+def _closed(file: IO[bytes]) -> None:
+    with suppress(OSError):  # what the disk had no room for, which who wrote it has been told
+        file.close()
 
 
 def _size(part: range | Positions | _Written) -> int:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import pickle
+import resource
 import tracemalloc
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -68,6 +71,32 @@ def test_a_full_disk_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tempfile.tempdir", "/nowhere")
     with pytest.raises(StoreError, match="TMPDIR"):
         Held[int]().put(0, np.arange(0, 100, 2))
+
+
+def test_a_disk_that_is_full_in_the_middle_is_told_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is said again when what was begun goes."""
+    monkeypatch.setattr(module, "MOST_BYTES", 1 << 12)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (5_000, before[1]))
+    try:
+        with pytest.raises(StoreError, match="TMPDIR"):
+            held((partition, np.arange(0, 3_000, 3)) for partition in range(20))
+        gc.collect()
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+def test_what_was_put_aside_stays_where_its_folder_goes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "MOST_BYTES", 1 << 12)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "away"))
+    (tmp_path / "away").mkdir()
+    found: Held[int] = Held()
+    for partition in range(20):
+        found.put(partition, np.arange(0, 3_000, 3))
+        if partition == 5:
+            (tmp_path / "away").rmdir()
+    assert lists(found) == {partition: list(range(0, 3_000, 3)) for partition in range(20)}
 
 
 def test_what_comes_again_under_one_name_is_not_kept_twice() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import os
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -305,3 +307,20 @@ def test_no_question_waits_for_what_another_one_reads(tmp_path: Path) -> None:
     assert old is not None
     store.place = Directory(tmp_path)
     assert store.block(["r1"], "s0", 1) is not old
+
+
+def test_a_temporary_store_goes_with_its_process_and_not_with_a_fork_that_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    made = LineageStore.private()
+    child = os.fork()
+    if not child:
+        try:
+            del made
+            gc.collect()
+        finally:
+            os._exit(0)
+    os.waitpid(child, 0)
+    assert made.root.is_dir()
+    del made
+    gc.collect()
+    assert [*tmp_path.iterdir()] == []

@@ -21,7 +21,7 @@ from pyspark import RDD, Accumulator, SparkContext
 from pyspark import cloudpickle as _cloudpickle
 from pyspark.core.broadcast import Broadcast
 
-from bigdebug.errors import NondeterminismError
+from bigdebug.errors import IncompleteLineageError, NondeterminismError
 
 T = TypeVar("T")
 
@@ -63,7 +63,7 @@ class Frozen(Generic[T]):
     def thaw(self, quiet: bool = False) -> T:
         """A copy of the functions as they were; if ``quiet``, nobody hears of what they add to accumulators.
 
-        Raises NondeterminismError for functions too large to keep that have changed since.
+        Raises NondeterminismError for functions too large to keep that have changed since, IncompleteLineageError where their file is gone.
         """
         if self._live is not None:
             if self._sum is None:
@@ -77,17 +77,36 @@ class Frozen(Generic[T]):
             if not quiet:
                 return self._live
         else:
-            data, kept = Path(self._file).read_bytes() if self._file else self._data, self._kept
+            data, kept = _unspilled(self._file) if self._file else self._data, self._kept
         copied: T = _copied(data, kept, quiet)
         return copied
 
 
 def _spilled(owner: Any, data: bytes) -> str:
     handle, path = tempfile.mkstemp(prefix="bigdebug-functions-")
-    with os.fdopen(handle, "wb") as file:
-        file.write(data)
-    weakref.finalize(owner, Path(path).unlink, missing_ok=True)
+    remove = weakref.finalize(owner, _removed, Path(path), os.getpid())
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+    except OSError:
+        remove()
+        raise
     return path
+
+
+def _removed(path: Path, process: int) -> None:
+    if os.getpid() == process:  # not by a fork, which ends before
+        path.unlink(missing_ok=True)
+
+
+def _unspilled(path: str) -> bytes:
+    try:
+        return Path(path).read_bytes()
+    except OSError as problem:
+        raise IncompleteLineageError(
+            f"Functions of this program waited in a temporary file, which cannot be read any more: {problem}", value=path,
+            remedy="Define the RDD again, and run the job under capture; TMPDIR names a directory that nobody empties meanwhile.",
+        ) from problem
 
 
 def _copied(data: bytes, kept: list[Any], quiet: bool) -> Any:
