@@ -20,8 +20,8 @@ from bigdebug.spark.across.runstep import RunStep
 from bigdebug.spark.across.sources import Sources
 from bigdebug.spark.across.targets import Target
 from bigdebug.spark.across.written import check_form, cut_by, frame_of, place_of
+from bigdebug.spark.sql.frame_runs import FrameRuns
 from bigdebug.spark.sql.lineage_frame import LineageFrame, lineage_of
-from bigdebug.spark.sql.recorder import FrameRecorder
 from bigdebug.spark.sql.runs import FrameRun
 from bigdebug.store.ranges import spread
 from bigdebug.trace.across.located import Extent, Located
@@ -33,7 +33,7 @@ class FrameStep(RunStep[FrameRun, LineageFrame]):
 
     traces = LineageFrame
 
-    def __init__(self, session: str, run: FrameRun, ending: Ending, sources: Sources, frames: FrameRecorder) -> None:
+    def __init__(self, session: str, run: FrameRun, ending: Ending, sources: Sources, frames: FrameRuns) -> None:
         super().__init__(session, run, ending, sources)
         self._frames = frames
         self._notes: dict[str, None] = {}

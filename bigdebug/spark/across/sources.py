@@ -15,8 +15,8 @@ from bigdebug.spark.crossing import Crossing
 from bigdebug.spark.process import answering
 from bigdebug.spark.rdd.lineage_rdd import LineageRDD
 from bigdebug.spark.rdd.recorder import Recorder
+from bigdebug.spark.sql.frame_runs import FrameRuns
 from bigdebug.spark.sql.lineage_frame import LineageFrame, lineage_of
-from bigdebug.spark.sql.recorder import FrameRecorder
 from bigdebug.spark.sql.runs import FrameRun
 from bigdebug.trace.across import facts as of_facts
 from bigdebug.trace.across.located import Extent, FileStamp, Located
@@ -30,7 +30,7 @@ _FORMS = {"textFile": "text", "pickleFile": "pickle", "sequenceFile": "sequence"
 class Sources:
     """What the runs of one session read. Thread-safe as its traces are."""
 
-    def __init__(self, recorder: Recorder, frames: FrameRecorder, crossing: Crossing) -> None:
+    def __init__(self, recorder: Recorder, frames: FrameRuns, crossing: Crossing) -> None:
         self._recorder = recorder
         self._frames = frames
         self._crossing = crossing

@@ -20,9 +20,9 @@ from pyspark.sql import functions as F
 from bigdebug.shown import counted, shown
 from bigdebug.spark.sql.called import called
 from bigdebug.spark.sql.chosen import quoted
+from bigdebug.spark.sql.frame_runs import FrameRuns
 from bigdebug.spark.sql.lineage_frame import LineageFrame, lineage_of
 from bigdebug.spark.sql.plans.catalyst import Catalyst
-from bigdebug.spark.sql.recorder import FrameRecorder
 from bigdebug.trace.names import Codes, codes_of
 from bigdebug.trace.table import Table
 
@@ -112,7 +112,7 @@ class Violations(Sequence[Violation]):
         return f"<{counted(len(self)).replace('record', 'violation')}>"
 
 
-def violations(recorder: FrameRecorder, frame: DataFrame, texts: Sequence[str], form: str) -> Violations:
+def violations(frames: FrameRuns, frame: DataFrame, texts: Sequence[str], form: str) -> Violations:
     """The violations of dependencies among the rows of ``frame``.
 
     "ug" reads the columns once, numbers the values of each side and looks in these indexes for values that stand with several,
@@ -121,15 +121,15 @@ def violations(recorder: FrameRecorder, frame: DataFrame, texts: Sequence[str], 
     form = form.lower() if isinstance(form, str) else form
     if form not in FORMS:
         raise ValueError(f"form is one of {', '.join(FORMS)}, not {form!r}")
-    dependencies = [Dependency.read(text, recorder.users, frame.columns) for text in texts]
+    dependencies = [Dependency.read(text, frames.users, frame.columns) for text in texts]
     if not dependencies:
         raise ValueError("violations() takes dependencies, as 'zip -> city'")
     found = _indexed if form == "ug" else _counted
-    return Violations(found(recorder, frame, dependencies))
+    return Violations(found(frames, frame, dependencies))
 
 
-def _indexed(recorder: FrameRecorder, frame: DataFrame, dependencies: Sequence[Dependency]) -> list[Violation]:
-    trace = lineage_of(recorder.asked(frame))
+def _indexed(frames: FrameRuns, frame: DataFrame, dependencies: Sequence[Dependency]) -> list[Violation]:
+    trace = lineage_of(frames.asked(frame))
     columns = sorted({name for d in dependencies for name in (*d.left, *d.right)})
     names, values, keys = trace.values(columns)
     index = _Index(keys)
@@ -168,13 +168,13 @@ class _Index:
         return ~np.logical_or.reduce(missing)
 
 
-def _counted(recorder: FrameRecorder, frame: DataFrame, dependencies: Sequence[Dependency]) -> list[Violation]:
+def _counted(frames: FrameRuns, frame: DataFrame, dependencies: Sequence[Dependency]) -> list[Violation]:
     found = []
     for dependency in dependencies:
         left = [F.col(quoted(name)) for name in dependency.left]
         right = [F.col(quoted(name)) for name in dependency.right]
         asked = frame.groupBy(*left).agg(F.count_distinct(*right).alias("__bigdebug_count")).where("__bigdebug_count > 1")
-        trace = lineage_of(recorder.aside(asked))
+        trace = lineage_of(frames.aside(asked))
         for row in trace.collect():
             value = tuple(row[: len(left)])
             rows = trace.where({**dict(zip(dependency.left, value)), "__bigdebug_count": row[-1]}).back_to(frame)

@@ -9,8 +9,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import partial
-from typing import Any, Protocol
-from weakref import WeakKeyDictionary, WeakSet
+from typing import Any
 
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
@@ -18,29 +17,24 @@ from pyspark.errors import PySparkException
 from bigdebug.agents.guards.policy import Policy
 from bigdebug.errors import BigdebugError, IncompleteLineageError
 from bigdebug.model import Statistics
-from bigdebug.spark.captures import Captures, OpenCapture
+from bigdebug.spark.captures import OpenCapture
 from bigdebug.spark.crashes import crashed, tell
-from bigdebug.spark.process import answering
 from bigdebug.spark.sql.action import Action
-from bigdebug.spark.sql.conditions import Conditions, stamps_of
+from bigdebug.spark.sql.conditions import Conditions
 from bigdebug.spark.sql.crashes.diagnosis import FrameDiagnosis
 from bigdebug.spark.sql.crashes.going_on import going_on
 from bigdebug.spark.sql.crashes.heard import Heard
 from bigdebug.spark.sql.crashes.resume import FrameResume
 from bigdebug.spark.sql.crashes.unfinished import Failure
-from bigdebug.spark.sql.declared import Declared
 from bigdebug.spark.sql.failures import is_users
-from bigdebug.spark.sql.plans.catalyst import Catalyst, same_query
+from bigdebug.spark.sql.frame_runs import FrameRuns, Program
+from bigdebug.spark.sql.plans.catalyst import Catalyst
 from bigdebug.spark.sql.plans.commands import writing
-from bigdebug.spark.sql.plans.executions import KEPT, planned_at
-from bigdebug.spark.sql.plans.reading import PlanOperator
-from bigdebug.spark.sql.questions import Questions
+from bigdebug.spark.sql.plans.executions import KEPT
 from bigdebug.spark.sql.recognized import index
-from bigdebug.spark.sql.runs import NO_ACTION, FrameRun, called
-from bigdebug.spark.sql.sessions import Sessions
+from bigdebug.spark.sql.runs import FrameRun
 from bigdebug.spark.sql.stand_ins import WHOLE, stand_in
 from bigdebug.spark.sql.think_time import ThinkTime
-from bigdebug.spark.sql.workloads import Workload
 
 log = logging.getLogger("bigdebug")
 
@@ -54,42 +48,25 @@ PATIENCE = 5.0
 """Seconds for which an action that has ended waits for its conditions: what is found out later may not be of then."""
 
 
-class Program(Protocol):
-    """What the recorders of a program share, those of RDDs and of DataFrames."""
-
-    captures: Captures
-    armed: bool
-
-    def next_run_id(self) -> str: ...
-
-
 class _ThreadState(threading.local):
     acting = False
 
 
-class FrameRecorder:
-    """Actions and runs of the DataFrames of one SparkSession. Thread-safe."""
+class FrameRecorder(FrameRuns):
+    """The actions on DataFrames of one SparkSession, and the runs that become of them. Thread-safe."""
 
     def __init__(self, spark: Any, program: Program) -> None:
-        self.spark = spark
+        super().__init__(spark, program)
         self.captures = program.captures
-        self.runs: tuple[FrameRun, ...] = ()
         self.rest()
-        self._program = program
-        self.users = Catalyst(spark)
         self.heard = Heard(self.users)
         self.think_time = ThinkTime(spark)
         self.named: Callable[[], AbstractContextManager[str]] = lambda: nullcontext("")
         self.ran: Callable[[str, str], None] = lambda tag, run: None
         self.stands: Callable[[str, Any], None] = lambda tag, frame: None
-        self.crossing: Any = None
         self.ended: list[Callable[[FrameRun, Action], None]] = []
         """Told of each run when its action has ended, and how that was called."""
-        self._workloads: WeakKeyDictionary[Any, Workload] = WeakKeyDictionary()
-        self._apart: WeakSet[Any] = WeakSet()
         self._state = _ThreadState()
-        self._sessions = Sessions(spark)
-        self._alone = threading.RLock()
 
     def rest(self) -> None:
         """Let threads end that are idle: those of a pool do when nobody holds it any more."""
@@ -112,7 +89,7 @@ class FrameRecorder:
                 yield
             return
         try:
-            conditions = self.beside.submit(self._conditions, frame, time.time() if name in KEPT else None)
+            conditions = self.beside.submit(self.conditions, frame, time.time() if name in KEPT else None)
         except RuntimeError as trouble:  # this process is ending, and begins nothing any more
             log.info("bigdebug runs %s without capture: %s", name, trouble)
             yield
@@ -183,7 +160,7 @@ class FrameRecorder:
             if action.command is not None:
                 action.frame, action.status, action.seconds = self.users.frame(action.command.query()), "succeeded", time.perf_counter() - began
                 conditions: Future[Conditions] = Future()
-                conditions.set_result(self._conditions(action.frame, planned=action.began // 1_000_000))
+                conditions.set_result(self.conditions(action.frame, planned=action.began // 1_000_000))
                 self._note(action, conditions, capture)
         except Exception as trouble:  # the user's command comes first
             log.warning("bigdebug could not record the run of a command of SQL: %s", trouble)
@@ -194,41 +171,10 @@ class FrameRecorder:
             return
         try:
             conditions: Future[Conditions] = Future()
-            conditions.set_result(self._conditions(action.frame))
+            conditions.set_result(self.conditions(action.frame))
             self._note(action, conditions, OpenCapture())
         except Exception as trouble:  # the user's exception comes first
             log.debug("bigdebug could not find out what %s crashed on", action.name, exc_info=trouble)
-
-    def asked(self, frame: Any) -> FrameRun:
-        """The latest run of a DataFrame; a new one, of no action, if there is none."""
-        answering(self.spark.sparkContext)
-        for run in reversed(self.runs):
-            if same_query(run.frame, frame):
-                return run
-        run = self.aside(frame, called(frame))
-        self._add(run)
-        return run
-
-    def apart(self, frame: Any) -> Any:
-        """A DataFrame of ours in which expressions that throw are tamed: questions about it keep them so."""
-        self._apart.add(frame)
-        return frame
-
-    @property
-    def armed(self) -> bool:
-        """Whether actions are recorded: bigdebug is attached."""
-        return self._program.armed
-
-    def aside(self, frame: Any, name: str = "lineage", apart: bool = False) -> FrameRun:
-        """A run of no action, for a question of ours: it is none of the user's, and not among ``runs``."""
-        answering(self.spark.sparkContext)
-        frame = self.apart(frame) if apart else frame
-        done: Future[Conditions] = Future()
-        done.set_result(self._conditions(frame))
-        return FrameRun(
-            self._program.next_run_id(), name, NO_ACTION, "succeeded", frame, self._questions(frame, done), Statistics(-1, -1, -1),
-            self.crossing,
-        )
 
     def suspected(self, frame: Any, problem: BaseException) -> FrameRun:
         """A run of no action, as if one had failed before anything was computed: its culprits are found by computing all. Costs no job by itself."""
@@ -236,30 +182,11 @@ class FrameRecorder:
         run.culprits.find_by(FrameDiagnosis(self, run, Failure(now, now, problem, None)).more)
         return run
 
-    def declare(self, frame: Any, workload: Workload) -> Workload:
-        """From here on indexes of a DataFrame hold what ``workload`` says: it is given with columns called as they are.
-
-        Raises an error of ours if it cannot be asked.
-        """
-        workload = workload.checked(self.users, self.asked(frame).questions.leaves)
-        with self._alone:
-            for known in [known for known in self._workloads if same_query(known, frame)]:
-                del self._workloads[known]
-            self._workloads[frame] = workload
-            for run in self.runs:
-                if same_query(run.frame, frame):
-                    run.questions.declared = Declared(workload, self.users)
-        return workload
-
     def forget(self, run: FrameRun) -> None:
         with self._alone:
-            self.runs = tuple(other for other in self.runs if other is not run)
+            super().forget(run)
             if not self.runs:
                 self.heard.let_go()
-
-    def _add(self, run: FrameRun) -> None:
-        with self._alone:
-            self.runs = (*self.runs, run)
 
     # ---- runs -------------------------------------------------------------------------------------------------
 
@@ -289,10 +216,10 @@ class FrameRecorder:
         records = len(value) if isinstance(value, list) else value if action.name == "count" and value is not None else -1
         run = FrameRun(
             self._program.next_run_id(), capture.name or action.name, action.name, action.status, action.frame,
-            self._questions(action.frame, _in_time(conditions), action.executed),
+            self.questions(action.frame, _in_time(conditions), action.executed),
             Statistics(-1, records, -1, action.seconds), self.crossing, rows=rows, began=action.began / 1e9,
         )
-        self._add(run)
+        self.add(run)
         for told in self.ended:
             told(run, action)
         self.ran(action.tag, run.id)
@@ -312,20 +239,6 @@ class FrameRecorder:
                 log.warning("bigdebug did not index the run of %s: %s", action.name, trouble)
         elif action.status == "succeeded" and capture.strategy == "defer":
             self.think_time.add(run)
-
-    def _questions(self, frame: Any, conditions: Future[Conditions], executed: PlanOperator | None = None) -> Questions:
-        questions = Questions(self.spark, frame, conditions, self.crossing.seams.given, executed)
-        with self._alone:
-            workload = next((workload for known, workload in self._workloads.items() if same_query(known, frame)), None)
-        questions.declared = None if workload is None else Declared(workload, self.users)
-        return questions
-
-    def _conditions(self, frame: Any, began: float | None = None, planned: int | None = None) -> Conditions:
-        """Those of now; of the plan that the frame keeps, if it was planned before an action ``began`` that executes it, or was ``planned`` then, in milliseconds."""
-        planned = planned if began is None else planned_at(frame, began)
-        stamps = stamps_of(self.users, Catalyst.plan(frame), planned)
-        return Conditions(self._sessions.of_now(sum(stamp.size for stamp in stamps.values()), frame in self._apart), stamps)
-
 
 def _in_time(conditions: Future[Conditions]) -> Future[Conditions]:
     """The conditions of an action that has ended, if they are known; else what a question raises then."""

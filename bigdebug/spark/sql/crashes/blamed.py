@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Generator, Iterator, Mapping
 from functools import cached_property
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from pyspark.sql.types import StructType
 
@@ -27,6 +27,7 @@ from bigdebug.spark.sql.crashes.trials import Trial, culpable, throwing_or_large
 from bigdebug.spark.sql.crashes.unoptimized import unoptimized
 from bigdebug.spark.sql.crashes.walk import through
 from bigdebug.spark.sql.crashes.waves import MOST, Waves
+from bigdebug.spark.sql.frame_runs import FrameRuns
 from bigdebug.spark.sql.lineage_frame import LineageFrame, lineage_of
 from bigdebug.spark.sql.plans.calls import functions_of
 from bigdebug.spark.sql.plans.catalyst import Catalyst
@@ -35,10 +36,6 @@ from bigdebug.spark.sql.plans.reading import name_of
 from bigdebug.spark.sql.runs import FrameRun
 from bigdebug.trace.culprit import CrashCulprit
 from bigdebug.trace.culprits import Culprits
-
-if TYPE_CHECKING:
-    from bigdebug.spark.sql.recorder import FrameRecorder
-
 
 _ONE_OF_ONE = ("Project", "Filter", "Sort", "Repartition", "RepartitionByExpression")
 """Nodes of which each row is made of one row, and no two of the same."""
@@ -70,9 +67,9 @@ class Blamed:
     """Makes the culprits of one run, in plans of ``catalyst``; ``original`` gives those over the sources."""
 
     def __init__(
-        self, recorder: FrameRecorder, run: FrameRun, catalyst: Catalyst, culprits: Culprits, sizes: Sizes, original: Callable[[Node], Node],
+        self, frames: FrameRuns, run: FrameRun, catalyst: Catalyst, culprits: Culprits, sizes: Sizes, original: Callable[[Node], Node],
     ) -> None:
-        self._recorder = recorder
+        self._frames = frames
         self._run = run
         self.catalyst = catalyst
         self._culprits = culprits
@@ -94,7 +91,7 @@ class Blamed:
         """The culprits of a trial, as they are found."""
         c = self.catalyst
         behind = None if trial.finding is not None else self._behind.setdefault(
-            (at.step, trial.input), Behind(lambda: self._recorder.aside(c.frame(self._sourced(culpable(c, trial))), apart=True)),
+            (at.step, trial.input), Behind(lambda: self._frames.aside(c.frame(self._sourced(culpable(c, trial))), apart=True)),
         )
         if trial.sized:
             rows = 0
@@ -152,9 +149,9 @@ class Blamed:
 
         Of equal rows, each of which was made of a single record, each has one of these: ``of`` is what is told of the culprit.
         """
-        answering(self._recorder.spark.sparkContext)
+        answering(self._frames.spark.sparkContext)
         rows = self._sourced(rows)
-        run = self._recorder.aside(self.catalyst.frame(rows), apart=True)
+        run = self._frames.aside(self.catalyst.frame(rows), apart=True)
         if not run.questions.leaves:
             return None
         found = lineage_of(run).where(row).goBackAll()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
@@ -32,6 +32,7 @@ from bigdebug.spark.sql.crashes.walk import Step, steps_of
 from bigdebug.spark.sql.crashes.waves import Asking, PartitionWaves, Waves, every
 from bigdebug.spark.sql.failures import brief, is_cancelled
 from bigdebug.spark.sql.fitting import fitting
+from bigdebug.spark.sql.frame_runs import FrameRuns
 from bigdebug.spark.sql.plans.calls import functions_of, minds_partition
 from bigdebug.spark.sql.plans.catalyst import Catalyst
 from bigdebug.spark.sql.plans.code import Guarding
@@ -41,17 +42,14 @@ from bigdebug.spark.sql.sessions import SHARING
 from bigdebug.trace.culprit import CrashCulprit
 from bigdebug.trace.culprits import Culprits
 
-if TYPE_CHECKING:
-    from bigdebug.spark.sql.recorder import FrameRecorder
-
 
 class FrameDiagnosis:
     """Finds the culprits of a run of a DataFrame, an operator at a time; with ``besides``, more rows in the inputs of some."""
 
     def __init__(
-        self, recorder: FrameRecorder, run: FrameRun, failure: Failure, culprits: Culprits | None = None, besides: Mapping[Input, Sequence[Any]] | None = None,
+        self, frames: FrameRuns, run: FrameRun, failure: Failure, culprits: Culprits | None = None, besides: Mapping[Input, Sequence[Any]] | None = None,
     ) -> None:
-        self._recorder = recorder
+        self._frames = frames
         self._run = run
         self._failure = failure
         self._culprits = run.culprits if culprits is None else culprits
@@ -78,15 +76,15 @@ class FrameDiagnosis:
         """As the run's, but for one thing: what several expressions share would be computed outside of all of them, and throw there."""
         session = self._run.questions.catalyst.jsession.cloneSession()
         session.conf().set(SHARING, "false")
-        return Catalyst(self._recorder.spark, session)
+        return Catalyst(self._frames.spark, session)
 
     @cached_property
     def _blamed(self) -> Blamed:
-        return Blamed(self._recorder, self._run, self._catalyst, self._culprits, self._sizes, self._finished.original)
+        return Blamed(self._frames, self._run, self._catalyst, self._culprits, self._sizes, self._finished.original)
 
     @cached_property
     def _look(self) -> Look:
-        return Look(self._recorder, self._blamed, self._sizes, self._asked, self._culprits.unknown)
+        return Look(self._frames, self._blamed, self._sizes, self._asked, self._culprits.unknown)
 
     @cached_property
     def _sizes(self) -> Sizes:
@@ -165,7 +163,7 @@ class FrameDiagnosis:
         if self._looking is None:
             self._looking = self._step(self._at())
         try:
-            with counted(self._recorder.spark.sparkContext, "finding what crashed"):
+            with counted(self._frames.spark.sparkContext, "finding what crashed"):
                 found = next(self._looking)
         except StopIteration as end:
             self._looking, self._partly = None, self._partly or not (self._waves.whole or self._glance)
@@ -251,7 +249,7 @@ class FrameDiagnosis:
             return None
         counted = self._counts and self._steps[-1].node.nodeName() == "Aggregate"
         root = self._clean[self._steps[-1].inputs[0] if counted else -1]
-        return None if root is None else self._recorder.apart(self._catalyst.frame(self._finished.original(root)))
+        return None if root is None else self._frames.apart(self._catalyst.frame(self._finished.original(root)))
 
     def _fed(self, where: Input, node: Node | None) -> Node | None:
         rows = self._besides.get(where)

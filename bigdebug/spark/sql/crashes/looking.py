@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from bigdebug.spark.sql.crashes.blamed import At, Blamed, Looking
 from bigdebug.spark.sql.crashes.crashing import crashing
@@ -12,14 +12,12 @@ from bigdebug.spark.sql.crashes.pickles import unread
 from bigdebug.spark.sql.crashes.sizes import Sizes
 from bigdebug.spark.sql.crashes.spoiled import may_fail, spoiled
 from bigdebug.spark.sql.crashes.trials import Trial, clean, of_pairs, tamed, trials
+from bigdebug.spark.sql.frame_runs import FrameRuns
 from bigdebug.spark.sql.plans.calls import functions_of
 from bigdebug.spark.sql.plans.catalyst import Catalyst
 from bigdebug.spark.sql.plans.code import Guarding
 from bigdebug.spark.sql.plans.expressions import Expr, Node
 from bigdebug.spark.sql.plans.rewriting import with_expressions
-
-if TYPE_CHECKING:
-    from bigdebug.spark.sql.recorder import FrameRecorder
 
 
 def placed(catalyst: Catalyst, node: Node, below: list[Node]) -> tuple[Trial | None, Node]:
@@ -33,8 +31,8 @@ def placed(catalyst: Catalyst, node: Node, below: list[Node]) -> tuple[Trial | N
 class Look:
     """Looks at the nodes of ``query``, one at a time; what cannot be told of one is added to ``unknown``."""
 
-    def __init__(self, recorder: FrameRecorder, blamed: Blamed, sizes: Sizes, query: Any, unknown: list[str]) -> None:
-        self._recorder = recorder
+    def __init__(self, frames: FrameRuns, blamed: Blamed, sizes: Sizes, query: Any, unknown: list[str]) -> None:
+        self._frames = frames
         self._catalyst = blamed.catalyst
         self._blamed = blamed
         self._sizes = sizes
@@ -45,7 +43,7 @@ class Look:
         """What is found at a node over inputs on which nothing throws; with ``reads``, what Spark cannot read of what its functions give."""
         c = self._catalyst
         if not below and may_fail(node):
-            return (yield from spoiled(self._recorder, self._blamed, self._query, node, at, self._unknown))
+            return (yield from spoiled(self._frames, self._blamed, self._query, node, at, self._unknown))
         asked = self._sizes.asked(at.step)
         for trial in trials(c, c.with_children(node, below) if below else node, asked.computed):
             yield from self._blamed.throwing(at, trial)

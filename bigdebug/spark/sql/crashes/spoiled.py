@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
@@ -12,10 +12,8 @@ from bigdebug.spark.sql.crashes.blamed import At, Blamed, Looking
 from bigdebug.spark.sql.crashes.readable import readable
 from bigdebug.spark.sql.crashes.strict import HANDED_OVER, Strict, is_strict
 from bigdebug.spark.sql.failures import brief, is_cancelled
+from bigdebug.spark.sql.frame_runs import FrameRuns
 from bigdebug.spark.sql.plans.expressions import Node
-
-if TYPE_CHECKING:
-    from bigdebug.spark.sql.recorder import FrameRecorder
 
 
 def may_fail(leaf: Node) -> bool:
@@ -23,16 +21,16 @@ def may_fail(leaf: Node) -> bool:
     return leaf.nodeName() == "LogicalRDD" or is_strict(leaf)
 
 
-def spoiled(recorder: FrameRecorder, blamed: Blamed, frame: Any, leaf: Node, at: At, unknown: list[str]) -> Looking:
+def spoiled(frames: FrameRuns, blamed: Blamed, frame: Any, leaf: Node, at: At, unknown: list[str]) -> Looking:
     """What a source fails on, of the plan of ``frame``, as it is found; gives the source without that, if it is known. What is not looked at is ``unknown``."""
     if leaf.nodeName() == "LogicalRDD":
-        return (yield from _crashed_in(recorder, blamed, leaf, at, unknown))
-    return (yield from _malformed(recorder, blamed, frame, leaf, at, unknown))
+        return (yield from _crashed_in(frames, blamed, leaf, at, unknown))
+    return (yield from _malformed(frames, blamed, frame, leaf, at, unknown))
 
 
-def _crashed_in(recorder: FrameRecorder, blamed: Blamed, leaf: Node, at: At, unknown: list[str]) -> Looking:
+def _crashed_in(frames: FrameRuns, blamed: Blamed, leaf: Node, at: At, unknown: list[str]) -> Looking:
     """The records that crashed in the RDD that rows were made of: that RDD's own diagnosis tells them."""
-    culprits = recorder.crossing.crashed_in(leaf)
+    culprits = frames.crossing.crashed_in(leaf)
     found = [] if culprits is None else list(culprits)
     unknown += [] if culprits is None else culprits.unknown
     if found:
@@ -41,11 +39,11 @@ def _crashed_in(recorder: FrameRecorder, blamed: Blamed, leaf: Node, at: At, unk
     return None if found else leaf
 
 
-def _malformed(recorder: FrameRecorder, blamed: Blamed, frame: Any, leaf: Node, at: At, unknown: list[str]) -> Looking:
+def _malformed(frames: FrameRuns, blamed: Blamed, frame: Any, leaf: Node, at: At, unknown: list[str]) -> Looking:
     """The lines on which a reader fails that takes no malformed ones."""
     operator = blamed.operator(leaf)
     try:
-        reading = Strict.of(blamed.catalyst, recorder, frame, leaf)
+        reading = Strict.of(blamed.catalyst, frames, frame, leaf)
     except UntraceableError as refused:
         unknown.append(f"{operator} fails on malformed records, and {refused}")
         return None

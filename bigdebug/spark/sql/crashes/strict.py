@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 from pyspark.sql import Column, Row
@@ -14,14 +14,12 @@ from bigdebug.model import POSITION_BITS
 from bigdebug.spark.sql.actions import unheard
 from bigdebug.spark.sql.crashes.trials import Trial
 from bigdebug.spark.sql.formats import PARSED, format_of, is_csv, option, reader_of
+from bigdebug.spark.sql.frame_runs import FrameRuns
 from bigdebug.spark.sql.leaves import Leaf
 from bigdebug.spark.sql.lineage_frame import LineageFrame, lineage_of
 from bigdebug.spark.sql.plans.catalyst import Catalyst
 from bigdebug.spark.sql.plans.expressions import Expr, Node
 from bigdebug.spark.sql.runs import FrameRun
-
-if TYPE_CHECKING:
-    from bigdebug.spark.sql.recorder import FrameRecorder
 
 _SCAN = "org.apache.spark.sql.execution.FileSourceScanExec"
 
@@ -60,7 +58,7 @@ class Strict:
     sure: Expr | None
 
     @classmethod
-    def of(cls, catalyst: Catalyst, recorder: FrameRecorder, frame: Any, leaf: Node) -> Strict | None:
+    def of(cls, catalyst: Catalyst, frames: FrameRuns, frame: Any, leaf: Node) -> Strict | None:
         """How a leaf of ``frame`` is read; None if no column of it is, so that nothing is malformed.
 
         Raises UntraceableError where records are not lines, or are read in a way that is not known here.
@@ -71,7 +69,7 @@ class Strict:
         required, csv = scan.requiredSchema(), is_csv(reader)
         if csv and required.length() == 0:
             return None
-        run = recorder.aside(_text_of(c, reader, scan))
+        run = frames.aside(_text_of(c, reader, scan))
         plan, rid = _leaf(run).named(c)
         plan = records(c, plan, reader)
         headers = _headers(c, plan, _leaf(run)) if csv and option(reader, "header").lower() == "true" else []
