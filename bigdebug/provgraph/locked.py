@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import errno
 import fcntl
 import glob
@@ -18,6 +19,8 @@ LOCK = "provenance.lock"
 """The file that is locked. A directory that has it, and that nobody locks, is nobody's."""
 
 _TEMPORARY = "bigdebug-provenance-"
+_ABSOLUTE, _EXCHANGE = -100, 2
+"""Linux: AT_FDCWD, which means nothing beside absolute paths, and RENAME_EXCHANGE."""
 
 
 def locked(parent: Path, prefix: str) -> tuple[Path, IO[bytes]]:
@@ -71,22 +74,37 @@ def take_place(path: Path, target: Path) -> None:
 
 def _exchange(path: Path, target: Path) -> None:
     if target.exists():
-        aside = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
-        try:
-            (target / LOCK).touch()
-            target.rename(aside)
-            path.rename(target)
-        except BaseException:
-            # Its contents are at one of both places, unless somebody else was quicker.
-            if not target.exists() and any(aside.iterdir()):
-                aside.rename(target)
-                (target / LOCK).unlink()
-            shutil.rmtree(aside, ignore_errors=True)
-            raise
-        shutil.rmtree(aside, ignore_errors=True)
+        # What was there is nobody's from now on, whatever ends the process.
+        (target / LOCK).touch()
+        if _swapped(path, target):
+            shutil.rmtree(path, ignore_errors=True)
+        else:
+            _moved(path, target)
     else:
         path.rename(target)
     (target / LOCK).unlink(missing_ok=True)
+
+
+def _swapped(one: Path, other: Path) -> bool:
+    """Exchanges two directories at one stroke, so that at no moment there is none; False where the system cannot. Python has no such call of its own."""
+    exchange = getattr(ctypes.CDLL(None), "renameat2", None)
+    return exchange is not None and exchange(_ABSOLUTE, os.fsencode(one), _ABSOLUTE, os.fsencode(other), _EXCHANGE) == 0
+
+
+def _moved(path: Path, target: Path) -> None:
+    """The same in two steps."""
+    aside = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
+    try:
+        target.rename(aside)
+        path.rename(target)
+    except BaseException:
+        # Its contents are at one of both places, unless somebody else was quicker.
+        if not target.exists() and any(aside.iterdir()):
+            aside.rename(target)
+            (target / LOCK).unlink()
+        raise
+    finally:
+        shutil.rmtree(aside, ignore_errors=True)
 
 
 class Home:

@@ -143,6 +143,29 @@ def open_index(path: str | os.PathLike[str]) -> tuple[Index, ImportReport]:
     asks it, CorruptBlockError where what he reads was altered.
     """
     home = Path(path)
+    while True:
+        there = _which(home)
+        try:
+            found = _opened(home)
+        except StoreError:
+            if _which(home) == there:
+                raise
+        else:
+            # Files of two indexes are none: another took its place meanwhile.
+            if _which(home) == there:
+                return found
+
+
+def _which(home: Path) -> tuple[int, int] | None:
+    """Which directory it is that is there now."""
+    try:
+        told = home.stat()
+    except OSError:
+        return None
+    return told.st_dev, told.st_ino
+
+
+def _opened(home: Path) -> tuple[Index, ImportReport]:
     try:
         told = _manifest(home)
         arrays = _arrays(home, told)
@@ -153,7 +176,7 @@ def open_index(path: str | os.PathLike[str]) -> tuple[Index, ImportReport]:
         return index, ImportReport.of_data(told["report"])
     except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError, ArithmeticError) as problem:
         raise StoreError(
-            f"This is no index of a provenance graph, or it was altered: {type(problem).__name__}: {problem}", value=str(path),
+            f"This is no index of a provenance graph, or it was altered: {type(problem).__name__}: {problem}", value=str(home),
             remedy="Give a directory that bigdebug.provenance(..., at=DIR) made.",
         ) from problem
 
