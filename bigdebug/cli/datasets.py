@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
+from functools import partial
 
 from bigdebug.cli.question import Question, Takes
 from bigdebug.datasets.answers import Answer
@@ -38,13 +39,25 @@ def _limited(given: argparse.Namespace) -> dict[str, int]:
     return {} if given.limit is None else {"limit": given.limit}
 
 
+def _seconds(text: str) -> float:
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = -1.0
+    if not seconds >= 0:
+        raise argparse.ArgumentTypeError(f"no number of seconds: {text!r}")
+    return seconds
+
+
 def _sent(asked: Datasets, given: argparse.Namespace) -> Answer:
-    """How it stands once all is taken. Raises DatasetsError if it is not within the seconds."""
-    sender = asked.send(given.url, given.form, authorization=given.authorization, past=True)
+    """How it stands once all is taken. Raises DatasetsError if it is not within the seconds, or the variable of the key is not set."""
+    tell = partial(asked.send, given.url, given.form, authorization=given.authorization)
+    tell().collector.headers()
+    sender = tell(past=True)
     sender.again()  # who asks for it does not mean later, whatever the collector said to others before
     status = sender.drained(given.seconds)
     if status.waiting or status.refused or status.left_out:
-        raise DatasetsError(f"Not all was taken: {status}", remedy="What waits is on disk; ask again.")
+        raise DatasetsError(f"Not all was taken: {status}", remedy="Ask again when it takes them.")
     return asked.sending()
 
 
@@ -101,7 +114,7 @@ QUESTIONS: dict[str, Question] = {
         [(("url",), {"nargs": "?", "default": "", "metavar": "URL", "help": "its address; else what OPENLINEAGE_URL says"}),
          (("--form",), {"default": "openlineage", "choices": ("openlineage", "atlas"), "help": "what it reads (openlineage)"}),
          (("--authorization",), {"default": "", "metavar": "VARIABLE", "help": "the environment variable that holds the key or the header"}),
-         (("--seconds",), {"type": float, "default": 60.0, "metavar": "S", "help": "wait so long for it (60); what is left waits on disk"})],
+         (("--seconds",), {"type": _seconds, "default": 60.0, "metavar": "S", "help": "wait so long for it (60); what is left waits on disk"})],
         _sent,
     ),
 }

@@ -15,12 +15,12 @@ from bigdebug.cli.datasets import DATASETS, QUESTIONS
 from bigdebug.cli.question import Question
 from bigdebug.cli.saved import SAVED, WORDS
 from bigdebug.datasets.home import default_store
-from bigdebug.errors import BigdebugError
+from bigdebug.errors import BigdebugError, StoreError
 from bigdebug.shown import plain
 from bigdebug.store.home import HOME
 
-WRONG, MISUSED, CUT = 1, 2, 141
-"""What it ends with: a question that has no answer, a command that is none, a reader that went away (as a shell says it)."""
+WRONG, MISUSED, INTERRUPTED, CUT = 1, 2, 130, 141
+"""What it ends with: a question that has no answer, a command that is none, Ctrl-C, a reader that went away (these two as a shell says it)."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -32,6 +32,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BigdebugError as problem:
         print(f"bigdebug: {plain(str(problem))}", file=sys.stderr)
         return WRONG
+    except KeyboardInterrupt:
+        print("bigdebug: interrupted", file=sys.stderr)
+        return INTERRUPTED
     ended = _print(json.dumps(answer.data(), indent=2, default=str) if given.json else answer.table().text(_width()))
     return ended or (WRONG if question.wrong(answer) else 0)
 
@@ -45,7 +48,7 @@ def parser() -> argparse.ArgumentParser:
     words = datasets.add_subparsers(required=True, metavar="QUESTION", title="questions")
     for name, question in QUESTIONS.items():
         word = _word(words, name, question)
-        word.add_argument("--store", type=Path, metavar="FILE", help=f"the store to ask ({default_store()}, or where {HOME} says)")
+        word.add_argument("--store", type=Path, metavar="FILE", help=f"the store to ask ({_default()}, or where {HOME} says)")
     for name, question in WORDS.items():
         _word(nouns, name, question).epilog = SAVED
     return top
@@ -70,6 +73,14 @@ class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         print(f"{self.prog}: {plain(message)}\nTry: {self.prog} --help", file=sys.stderr)
         raise SystemExit(MISUSED)
+
+
+def _default() -> str:
+    """Which store is asked if none is named, as a help of argparse, to which a percent sign says something."""
+    try:
+        return str(default_store()).replace("%", "%%")
+    except StoreError:  # it is said when it is asked
+        return "none"
 
 
 def _version() -> str:

@@ -110,7 +110,7 @@ def _error(problem: sqlite3.Error, path: str) -> StoreError:
 def _damaged(said: str, path: str) -> CorruptStoreError:
     return CorruptStoreError(
         f"The store of datasets is damaged: {said}", value=path,
-        remedy="Move the file and those beside it away, and a new one begins; 'sqlite3 FILE .recover' gets back what can be.",
+        remedy="If it is another's, name another file. Else move the file and those beside it away, and a new one begins; 'sqlite3 FILE .recover' gets back what can be.",
     )
 
 

@@ -47,6 +47,7 @@ class Exporting:
 
         The file is its owner's alone, and there as a whole or not at all. Takes some milliseconds for each process.
         """
+        self._refuse_own(path)
         self._settle()
         processes = self.store.processes(session)
         if _known(form) == "atlas":
@@ -66,6 +67,7 @@ class Exporting:
 
         told = document(trace, most=most, values=values)
         if path is not None:
+            self._refuse_own(path)
             text = told.get_provn() if Path(path).suffix == ".provn" else told.serialize(format="json")
             _write(path, [str(text).encode("utf-8", "replace")])
         return told
@@ -116,6 +118,12 @@ class Exporting:
             return {}
         with closing(Spool(self._spooled)) as spool:
             return spool.left()
+
+    def _refuse_own(self, path: str | os.PathLike[str]) -> None:
+        """An export takes the place of what was there."""
+        own = {os.path.realpath(f"{file}{beside}") for file in (self.store.path, self._spooled) for beside in ("", "-wal", "-shm")}
+        if os.path.realpath(path) in own:
+            raise DatasetsError("An export would take the place of the store of datasets", value=str(path), remedy="Name another file.")
 
     @property
     def _spooled(self) -> Path:

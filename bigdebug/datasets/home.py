@@ -14,9 +14,13 @@ RECORDING = "BIGDEBUG_DATASETS"
 REMEDY = f"Name a directory that you may write by {HOME}; what stands there is yours alone."
 
 
+FILE = "datasets.sqlite"
+"""What the store of datasets is called."""
+
+
 def default_store() -> Path:
     """The file of the store of datasets."""
-    return home() / "datasets.sqlite"
+    return home() / FILE
 
 
 def is_recorded() -> bool:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 
 from bigdebug.datasets import rows
+from bigdebug.errors import DatasetsError
 
 DAYS, PROCESSES = "BIGDEBUG_KEEP_DAYS", "BIGDEBUG_KEEP_PROCESSES"
 """The variables of the environment that say it."""
@@ -29,16 +30,20 @@ class Retention:
 
     def __post_init__(self) -> None:
         if not self.days > 0 or self.processes < 1:
-            raise ValueError(f"what is kept is some days and some processes, not {self.days} and {self.processes}; see {DAYS} and {PROCESSES}")
+            raise ValueError(f"what is kept is some days and some processes, not {self.days} and {self.processes}")
 
     @classmethod
     def of_environment(cls) -> Retention:
-        """As BIGDEBUG_KEEP_DAYS and BIGDEBUG_KEEP_PROCESSES say. Raises ValueError for what are no numbers."""
+        """As BIGDEBUG_KEEP_DAYS and BIGDEBUG_KEEP_PROCESSES say. Raises DatasetsError for what are no numbers from 1 on."""
         days, processes = os.environ.get(DAYS), os.environ.get(PROCESSES)
         try:
             return cls(float(days or cls.days), int(processes or cls.processes))
         except ValueError as problem:
-            raise ValueError(f"{DAYS} and {PROCESSES} are numbers of days and of processes, not {days!r} and {processes!r}") from problem
+            said = ", ".join(f"{name}={value}" for name, value in ((DAYS, days), (PROCESSES, processes)) if value)
+            raise DatasetsError(
+                "How many days and processes are kept is not said by numbers", value=said,
+                remedy=f"Set {DAYS} and {PROCESSES} to numbers from 1 on, or leave them out: {cls.days:,} days and {cls.processes:,} processes are kept then.",
+            ) from problem
 
 
 def _today(db: sqlite3.Connection, now: int) -> int:

@@ -128,7 +128,7 @@ class Sender:
         """Wait until all is taken, or nothing more is tried for now; whether that was within the seconds."""
         with self._turn:
             asked = self._asked
-            return self._turn.wait_for(lambda: self._answered >= asked, seconds)
+            return self._turn.wait_for(lambda: self._answered >= asked, min(seconds, threading.TIMEOUT_MAX))
 
     def drained(self, seconds: float) -> Sending:
         """How it stands once all is taken or refused, also after several attempts, or else after the seconds."""

@@ -25,7 +25,7 @@ from bigdebug.datasets.connecting import (
     in_memory,
     named,
 )
-from bigdebug.datasets.home import default_store, make_private
+from bigdebug.datasets.home import FILE, default_store, make_private
 from bigdebug.datasets.model import Process
 from bigdebug.datasets.retention import Retention, retain
 from bigdebug.datasets.secrets import Secrets
@@ -71,13 +71,17 @@ class DatasetStore:
     def of(cls, path: Path | None = None) -> DatasetStore:
         """A store that is there already, to be asked, also where it can only be read. Raises StoreError if there is none, or it is damaged."""
         store = cls(path)
-        if store.path.exists() and not store.path.is_file():
-            raise StoreError("The store of datasets is no file", value=str(store.path), remedy=f"Move it away, and a new one begins; or name the file, {store.path.name}, in it.")
-        if not store.path.is_file():
-            raise StoreError(
-                "There is no store of datasets", value=str(store.path),
-                remedy="Run a job after bigdebug.attach(spark) or %load_ext bigdebug, or name another store.",
-            )
+        with named(store.path):
+            if store.path.exists() and not store.path.is_file():
+                raise StoreError(
+                    "The store of datasets is no file", value=str(store.path),
+                    remedy=f"Name the file, as {store.path / FILE}; or, where a store is to be made, move this away.",
+                )
+            if not store.path.is_file() or not store.path.stat().st_size:  # an empty file may be anything
+                raise StoreError(
+                    "There is no store of datasets", value=str(store.path),
+                    remedy="Run a job after bigdebug.attach(spark) or %load_ext bigdebug, or name another store.",
+                )
         try:
             store._db = store._opened()
         except ReadOnlyStoreError:

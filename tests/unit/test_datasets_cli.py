@@ -54,6 +54,8 @@ def test_each_question_gives_a_table_and_json(run: Run, words: tuple[str, ...], 
 
 @pytest.mark.parametrize(("words", "code", "said"), [
     (("upstream", "nothing like it"), 1, "Nothing was recorded"), (("upstream", "ordrs"), 1, "Do you mean"), (("impact", "orders", "nope"), 1, "no such column"),
+    (("show", "\udcff"), 1, "Nothing was recorded"), (("list", "-n", "9" * 30), 1, "from 1 to"), (("send", "http://127.0.0.1:9/", "--seconds", "nan"), 2, "no number of seconds"),
+    (("send", "http://127.0.0.1:9/", "--authorization", "NO_SUCH"), 1, "NO_SUCH, by which it is to know us, is not set"), (("send", ""), 1, "OPENLINEAGE_URL"),
     (("upstream",), 2, "bigdebug datasets upstream --help"), (("updown",), 2, "invalid choice"), (("processes", "--status", "odd"), 2, "choose from"),
 ])
 def test_what_is_wrong_is_on_stderr_with_what_to_do(run: Run, words: tuple[str, ...], code: int, said: str) -> None:
@@ -83,6 +85,41 @@ def test_help_needs_no_manual(capsys: pytest.CaptureFixture[str]) -> None:
     said = capsys.readouterr().out
     assert "bigdebug datasets impact orders price" in said
     assert "BIGDEBUG_HOME" in said
+
+
+@pytest.mark.parametrize(("name", "said"), [
+    ("x" * 300, "cannot be used: File name too long"), ("", "Name the file, as"), ("empty", "There is no store of datasets"), ("text", "If it is another's"),
+])
+def test_what_is_no_store_is_named_and_left_as_it_is(tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str, said: str) -> None:
+    (tmp_path / "empty").touch()
+    (tmp_path / "text").write_text("hello")
+    assert main(["datasets", "list", "--store", str(tmp_path / name)]) == 1
+    assert said in capsys.readouterr().err
+    assert {path.name: path.stat().st_size for path in tmp_path.iterdir()} == {"empty": 0, "text": 5}
+
+
+def test_an_export_does_not_take_the_place_of_the_store(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to(tmp_path / "s.sqlite")
+    for name in ("s.sqlite", "s.sqlite-wal", "s-spool.sqlite", "link"):
+        code, _, err = run("export", str(tmp_path / name))
+        assert (code, "take the place of the store" in err) == (1, True)
+    assert run("list")[0] == 0
+
+
+@pytest.mark.parametrize("home", ["/tmp/50%off", "~nobody-like-that/x"])
+def test_help_is_given_whatever_home_is(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], home: str) -> None:
+    monkeypatch.setenv("BIGDEBUG_HOME", home)
+    with pytest.raises(SystemExit, match="0"):
+        main(["datasets", "list", "--help"])
+    assert ("(/tmp/50%off/datasets.sqlite," if home.startswith("/") else "(none,") in capsys.readouterr().out
+    assert main(["datasets", "list"]) == 1
+
+
+def test_who_interrupts_sees_no_traceback(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(*given: object, **more: object) -> None:
+        raise KeyboardInterrupt
+    monkeypatch.setattr("bigdebug.datasets.questions.Datasets.find", interrupt)
+    assert run("list") == (130, "", "bigdebug: interrupted\n")
 
 
 def test_a_wheel_brings_the_command() -> None:

@@ -26,7 +26,7 @@ from bigdebug.datasets.retention import Retention
 from bigdebug.datasets.schema import STEPS, VERSION
 from bigdebug.datasets.secrets import Secrets
 from bigdebug.datasets.store import DatasetStore
-from bigdebug.errors import CorruptStoreError, StoreError, StoreVersionError
+from bigdebug.errors import CorruptStoreError, DatasetsError, StoreError, StoreVersionError
 from bigdebug.store.home import home
 from tests.processes import processes
 
@@ -221,8 +221,13 @@ def test_what_is_kept_is_said_by_the_environment(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setenv("BIGDEBUG_KEEP_DAYS", "7")
     monkeypatch.setenv("BIGDEBUG_KEEP_PROCESSES", "9")
     assert Retention.of_environment() == Retention(7, 9)
-    with pytest.raises(ValueError, match="BIGDEBUG_KEEP_DAYS"):
+    with pytest.raises(ValueError, match="some days"):
         Retention(0)
+    for days, count in (("soon", "9"), ("0", "9"), ("nan", "9"), ("7", "9.5"), ("7", "-1")):
+        monkeypatch.setenv("BIGDEBUG_KEEP_DAYS", days)
+        monkeypatch.setenv("BIGDEBUG_KEEP_PROCESSES", count)
+        with pytest.raises(DatasetsError, match=f"BIGDEBUG_KEEP_DAYS={days}, BIGDEBUG_KEEP_PROCESSES={count}.*400 days"):
+            DatasetStore()
 
 
 # ---- others, and what becomes of the file -----------------------------------------------------------------------
@@ -406,7 +411,7 @@ def test_a_damaged_file_is_named_and_recording_goes_on(store: DatasetStore, dama
     before = store.path.read_bytes()
     store.record(again(99))
     assert store.trouble
-    assert "Move the file" in store.trouble
+    assert "move the file" in store.trouble
     assert [record.levelname for record in caplog.records] == ["WARNING"]
     assert "p99" in [process.id for process in store.processes()]
     assert store.path.read_bytes() == before
