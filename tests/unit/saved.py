@@ -21,7 +21,7 @@ from bigdebug.trace.saved.associated import Pairs, write
 from bigdebug.trace.saved.outputs import encode_records, encode_rows
 from bigdebug.trace.saved.runs import Beside
 from bigdebug.trace.saved.saving import LINEAGE, keep_outputs, save
-from bigdebug.trace.saved.whereabouts import Whereabouts
+from bigdebug.trace.whereabouts import Whereabouts
 
 
 def graph(name: str = "textFile") -> OperatorGraph:

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from bigdebug.model import POSITION_BITS, POSITION_MASK
 from bigdebug.spark.sql.formats import format_of, option, reader_of
-from bigdebug.spark.sql.leaves import Leaf, local
+from bigdebug.spark.sql.leaf import Leaf, local
 from bigdebug.spark.sql.plans.catalyst import Catalyst
 from bigdebug.trace.across.facts import digested
 from bigdebug.trace.across.located import Extent, FileStamp, Located, Unit

@@ -20,7 +20,7 @@ from bigdebug.spark.sql.extended import Extended, Name
 from bigdebug.spark.sql.far import Far
 from bigdebug.spark.sql.joins import kind_of_join
 from bigdebug.spark.sql.keys import restricted
-from bigdebug.spark.sql.leaves import Leaf
+from bigdebug.spark.sql.leaf import Leaf
 from bigdebug.spark.sql.misses import sides_missing
 from bigdebug.spark.sql.parts import Parts, read_twice, spreads
 from bigdebug.spark.sql.plans.catalyst import Catalyst

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from bigdebug.spark.sql.leaves import Leaf
+from bigdebug.spark.sql.leaf import Leaf
 from bigdebug.spark.sql.plans.catalyst import Catalyst
 from bigdebug.spark.sql.plans.domains import DOMAIN
 from bigdebug.spark.sql.plans.expressions import Expr

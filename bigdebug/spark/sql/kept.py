@@ -13,7 +13,8 @@ from bigdebug.errors import UntraceableError
 from bigdebug.spark.bars import counted
 from bigdebug.spark.sql.actions import unheard
 from bigdebug.spark.sql.formats import PARQUET, format_of, reader_of
-from bigdebug.spark.sql.leaves import Leaf, leaves_of, unreadable
+from bigdebug.spark.sql.leaf import Leaf
+from bigdebug.spark.sql.leaves import leaves_of, unreadable
 from bigdebug.spark.sql.levels import OPAQUE, levels_of
 from bigdebug.spark.sql.naming import Naming
 from bigdebug.spark.sql.partitions import PARTITIONED, check_partitions, check_settled

@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from bigdebug.errors import UntraceableError
 from bigdebug.spark.sql.extended import Association, Extended, Name, parts_of_name
 from bigdebug.spark.sql.groups import COGROUPED, GROUPED, exposed_groups, hashes
-from bigdebug.spark.sql.leaves import Leaf
+from bigdebug.spark.sql.leaf import Leaf
 from bigdebug.spark.sql.levels import OPAQUE, Levels, is_crowded
 from bigdebug.spark.sql.partitions import PARTITIONED, with_partition
 from bigdebug.spark.sql.plans.catalyst import Catalyst

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from bigdebug.spark.sql.deciding import Deciding
 from bigdebug.spark.sql.far import Far
 from bigdebug.spark.sql.joins import kind_of_join
-from bigdebug.spark.sql.leaves import Leaf
+from bigdebug.spark.sql.leaf import Leaf
 from bigdebug.spark.sql.levels import BOUNDARIES, OPAQUE
 from bigdebug.spark.sql.limits import cut_of
 from bigdebug.spark.sql.misses import is_one

@@ -12,7 +12,7 @@ from bigdebug.spark.sql.far import Far
 from bigdebug.spark.sql.groups import COGROUPED
 from bigdebug.spark.sql.joins import kind_of_join
 from bigdebug.spark.sql.keys import restricted
-from bigdebug.spark.sql.leaves import Leaf
+from bigdebug.spark.sql.leaf import Leaf
 from bigdebug.spark.sql.misses import is_one
 from bigdebug.spark.sql.plans.domains import DOMAIN
 from bigdebug.spark.sql.plans.expressions import Node

@@ -18,7 +18,8 @@ from bigdebug.spark.sql.conditions import Conditions
 from bigdebug.spark.sql.declared import Declared
 from bigdebug.spark.sql.indexes import Built, build
 from bigdebug.spark.sql.kept import holding
-from bigdebug.spark.sql.leaves import Leaf, leaves_of
+from bigdebug.spark.sql.leaf import Leaf
+from bigdebug.spark.sql.leaves import leaves_of
 from bigdebug.spark.sql.levels import OPAQUE
 from bigdebug.spark.sql.listings import listings_of
 from bigdebug.spark.sql.malformed import check_malformed

@@ -12,7 +12,7 @@ from bigdebug.errors import TooLargeError
 from bigdebug.spark.sql.extended import Association
 from bigdebug.spark.sql.far import Far, parts_of
 from bigdebug.spark.sql.keys import restricted, without
-from bigdebug.spark.sql.leaves import Leaf
+from bigdebug.spark.sql.leaf import Leaf
 from bigdebug.spark.sql.levels import BOUNDARIES, level_above, levels_of
 from bigdebug.spark.sql.limits import Limit
 from bigdebug.spark.sql.naming import Naming

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from bigdebug.model import Origin, Rids, Statistics
-from bigdebug.spark.sql.leaves import Leaf
+from bigdebug.spark.sql.leaf import Leaf
 from bigdebug.spark.sql.plans.catalyst import Catalyst
 from bigdebug.spark.sql.plans.expressions import Expr, Node
 from bigdebug.spark.sql.plans.reading import PlanOperator

@@ -16,7 +16,7 @@ from bigdebug.errors import BigdebugError, UntraceableError
 from bigdebug.shown import shown
 from bigdebug.spark.sql.far import Far
 from bigdebug.spark.sql.formats import ORC, PARQUET, TEXT, format_of, option, reader_of
-from bigdebug.spark.sql.leaves import Leaf, local
+from bigdebug.spark.sql.leaf import Leaf, local
 from bigdebug.spark.sql.levelled import Levelled, derived_levels, indexed_levels
 from bigdebug.spark.sql.recognized import arrow_of
 from bigdebug.spark.sql.runs import FrameRun
@@ -27,8 +27,8 @@ from bigdebug.trace.saved.associated import write
 from bigdebug.trace.saved.outputs import MOST, encode_rows
 from bigdebug.trace.saved.runs import Beside
 from bigdebug.trace.saved.saving import LINEAGE, keep_outputs
-from bigdebug.trace.saved.whereabouts import Whereabouts
 from bigdebug.trace.textlines import local_path
+from bigdebug.trace.whereabouts import Whereabouts
 
 TROUBLE = (BigdebugError, PySparkException, Py4JError)
 """What jobs raise: a session is saved all the same, and says so."""

@@ -11,7 +11,7 @@ from pyspark.sql import Column
 from bigdebug.errors import UnknownColumnError, UnknownOperatorError
 from bigdebug.shown import shown
 from bigdebug.spark.sql.called import called, check_sums
-from bigdebug.spark.sql.leaves import Leaf
+from bigdebug.spark.sql.leaf import Leaf
 from bigdebug.spark.sql.matching import filtered
 from bigdebug.spark.sql.plans.catalyst import Catalyst
 from bigdebug.spark.sql.plans.kinds import equal_by_bits

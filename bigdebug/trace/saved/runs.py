@@ -20,7 +20,7 @@ from bigdebug.trace.saved.associated import Associated
 from bigdebug.trace.saved.culprits import Names, dump_culprits, load_culprits
 from bigdebug.trace.saved.lineage import LevelLineage, SavedLineage
 from bigdebug.trace.saved.outputs import SavedOutputs
-from bigdebug.trace.saved.whereabouts import Whereabouts
+from bigdebug.trace.whereabouts import Whereabouts
 
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*(\.fine)?")
 _MOST_PARTITIONS = 1 << 23

@@ -12,8 +12,8 @@ from bigdebug.trace.across.stored import table_rows, tabular
 from bigdebug.trace.origins import SourceFacts, Split, Stamp
 from bigdebug.trace.positions import Positions
 from bigdebug.trace.saved.values import SavedRow
-from bigdebug.trace.saved.whereabouts import Whereabouts
 from bigdebug.trace.textlines import TextLines, local_path
+from bigdebug.trace.whereabouts import Whereabouts
 
 _MILLISECOND = 1_000_000
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from bigdebug.errors import ViewError
 from bigdebug.spark.sql.actions import unheard
-from bigdebug.spark.sql.leaves import Leaf
+from bigdebug.spark.sql.leaf import Leaf
 from bigdebug.spark.sql.runs import FrameRun
 
 

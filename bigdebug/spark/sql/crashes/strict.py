@@ -15,7 +15,7 @@ from bigdebug.spark.sql.actions import unheard
 from bigdebug.spark.sql.crashes.trials import Trial
 from bigdebug.spark.sql.formats import PARSED, format_of, is_csv, option, reader_of
 from bigdebug.spark.sql.frame_runs import FrameRuns
-from bigdebug.spark.sql.leaves import Leaf
+from bigdebug.spark.sql.leaf import Leaf
 from bigdebug.spark.sql.lineage_frame import LineageFrame, lineage_of
 from bigdebug.spark.sql.plans.catalyst import Catalyst
 from bigdebug.spark.sql.plans.expressions import Expr, Node
