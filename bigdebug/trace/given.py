@@ -1,10 +1,12 @@
-"""Given: numbers and names that a user gave, checked before anything is done with them."""
+"""Given: numbers, names and ids that a user gave, checked before anything is done with them."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from operator import index
 from typing import Any
 
+from bigdebug.errors import UnknownRecordError
 from bigdebug.shown import shown
 from bigdebug.trace.table import WIDTH
 
@@ -41,4 +43,24 @@ def labels(given: Any) -> tuple[str, ...]:
     for name in found:
         if not isinstance(name, str):
             raise TypeError(f"relations and columns are given by their names, not {shown(name)}")
+    return found
+
+
+def rids_given(given: Iterable[int]) -> list[int]:
+    """The ids that ``at()`` was given; TypeError or UnknownRecordError for what is none."""
+    if not isinstance(given, Iterable):
+        raise TypeError(f"at() takes several record ids, not {shown(given)}; for a single one say at([rid])")
+    return [_rid(each) for each in given]
+
+
+def _rid(given: Any) -> int:
+    """``given`` as an id, if that is what it is."""
+    try:
+        found = whole(given, "")
+    except TypeError:
+        found = -1
+    if not 0 <= found < 1 << 63:
+        # An error's value of None would say that there is none to show.
+        what = f"This is not a record id{' (got None)' if given is None else ''}"
+        raise UnknownRecordError(what, value=given, remedy="rids() lists the ids that there are.")
     return found

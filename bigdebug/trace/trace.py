@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
-from difflib import get_close_matches
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -12,14 +11,15 @@ from pyroaring import BitMap64
 from bigdebug.errors import UnknownOperatorError, UnknownRecordError
 from bigdebug.graph import Operator
 from bigdebug.model import NO_RIDS, Origin, Rids
-from bigdebug.shown import counted, shown
+from bigdebug.shown import counted
 from bigdebug.trace.counts import sizes
-from bigdebug.trace.given import whole
+from bigdebug.trace.given import rids_given, whole
+from bigdebug.trace.operators import not_here, operator_here, operator_of
 from bigdebug.trace.page import check_numbers, numbered, numbers_given
 from bigdebug.trace.places import Places, count, places_of, rids_of, union
 from bigdebug.trace.positions import Positions
 from bigdebug.trace.run import Run
-from bigdebug.trace.walk import all_of, walk
+from bigdebug.trace.walk import all_of, first_met, walk
 
 Standing = Mapping[int, Places]
 """Where a trace stands: records by operator."""
@@ -205,7 +205,7 @@ class Trace:
         # A single goal is where it is; at the ends of the program further steps have nowhere to go.
         ends = {self.run.subject} if ahead else {s.id for s in graph.sources}
         stay = [o for o in self.operators if o in goals and (len(goals) == 1 or o in ends)]
-        reached = _first_met(graph, self.operators, set(goals), reachable, ahead, set(stay))
+        reached = first_met(graph, self.operators, set(goals), reachable, ahead, set(stay))
 
         def find() -> Standing:
             found: dict[int, Any] = {}
@@ -243,77 +243,10 @@ class Trace:
         return f"<trace of run {self.run.name!r} at {at}: {state}>"
 
 
-def not_here(name: Any, known: Collection[str]) -> UnknownOperatorError:
-    """The error of asking for an input at which a trace does not stand; ``known`` are those of its run."""
-    if name in known:
-        remedy = "It is one of the run's: go back to the sources first, goBackAll()."
-    else:
-        remedy = f"It knows {', '.join(get_close_matches(str(name), known, 3) or sorted(known))}."
-    return UnknownOperatorError("The trace does not stand at an input of this name", value=name, remedy=remedy)
-
-
-def operator_here(trace: Any, operator: Operator) -> int:
-    """The id of an operator at which a trace stands. Raises UnknownOperatorError if it does not stand there."""
-    if operator.id not in trace.operators or trace.run.graph[operator.id] != operator:
-        here = ", ".join(str(trace.run.graph[o]) for o in trace.operators)
-        raise UnknownOperatorError(f"The trace does not stand at {operator}", remedy=f"It stands at {here}.")
-    return operator.id
-
-
 def all_records(run: Run, operator: int) -> Standing:
     """Every record of an operator that the run saw."""
     return {operator: all_of(run.lineage, operator)}
 
 
-def rids_given(given: Iterable[int]) -> list[int]:
-    """The ids that ``at()`` was given; TypeError or UnknownRecordError for what is none."""
-    if not isinstance(given, Iterable):
-        raise TypeError(f"at() takes several record ids, not {shown(given)}; for a single one say at([rid])")
-    return [_rid(each) for each in given]
-
-
-def _rid(given: Any) -> int:
-    """``given`` as an id, if that is what it is."""
-    try:
-        number = whole(given, "")
-    except TypeError:
-        number = -1
-    if not 0 <= number < 1 << 63:
-        # An error's value of None would say that there is none to show.
-        what = f"This is not a record id{' (got None)' if given is None else ''}"
-        raise UnknownRecordError(what, value=given, remedy="rids() lists the ids that there are.")
-    return number
-
-
 def _merge(found: dict[int, Any], operator: int, places: Mapping[int, Positions]) -> None:
     found[operator] = union(found.get(operator, {}), places)
-
-
-def _first_met(graph: Any, starts: Iterable[int], goals: set[int], within: set[int], ahead: bool, stay: set[int]) -> list[int]:
-    """The goals that a walk from ``starts`` meets first on some path."""
-    met, seen = set(stay), set()
-    todo = [s for s in starts if s not in stay]
-    while todo:
-        operator = todo.pop()
-        nexts = [c.id for c in graph.children(operator)] if ahead else graph[operator].parents
-        for following in nexts:
-            if following not in within or following in seen:
-                continue
-            seen.add(following)
-            if following in goals:
-                met.add(following)
-            else:
-                todo.append(following)
-    return sorted(met)
-
-
-def operator_of(run: Run, given: Any) -> Operator:
-    """The operator of a run that is given as such, as an RDD or by its id; an error of ours for one of another run."""
-    definition = getattr(given, "_definition", None)
-    if definition is not None:
-        given = definition.operator
-    try:
-        number = whole(getattr(given, "id", given), "")
-    except TypeError:
-        raise UnknownOperatorError("This is not an operator", value=given, remedy="Give an RDD or an operator of run.graph.") from None
-    return run.graph[number]

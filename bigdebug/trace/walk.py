@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 
+from bigdebug.graph import OperatorGraph
 from bigdebug.trace.counts import records
 from bigdebug.trace.held import Held
 from bigdebug.trace.lineage import Lineage
@@ -41,3 +42,21 @@ def walk(
             step = lineage.ahead if ahead else lineage.back
             waiting[hop.operator] = union(waiting.get(hop.operator, {}), step(operator, hop, here))
     return reached
+
+
+def first_met(graph: OperatorGraph, starts: Iterable[int], goals: set[int], within: set[int], ahead: bool, stay: set[int]) -> list[int]:
+    """The goals that a walk from ``starts`` meets first on some path."""
+    met, seen = set(stay), set()
+    todo = [s for s in starts if s not in stay]
+    while todo:
+        operator = todo.pop()
+        nexts = [c.id for c in graph.children(operator)] if ahead else graph[operator].parents
+        for following in nexts:
+            if following not in within or following in seen:
+                continue
+            seen.add(following)
+            if following in goals:
+                met.add(following)
+            else:
+                todo.append(following)
+    return sorted(met)

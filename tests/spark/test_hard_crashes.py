@@ -21,7 +21,7 @@ from pyspark.sql import functions as F
 
 from bigdebug.spark.rdd import endings
 from bigdebug.trace.culprits import Culprits
-from bigdebug.trace.trace import operator_of
+from bigdebug.trace.operators import operator_of
 
 
 def deadly(n: int) -> int:

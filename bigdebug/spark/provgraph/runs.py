@@ -24,9 +24,9 @@ from bigdebug.spark.provgraph.queried import QueryRows, QueryValues
 from bigdebug.spark.rdd.lineage_rdd import LineageRDD
 from bigdebug.spark.sql.lineage_frame import LineageFrame
 from bigdebug.spark.sql.runs import FrameRun
+from bigdebug.trace.operators import operator_of
 from bigdebug.trace.places import places_of
 from bigdebug.trace.run import Run
-from bigdebug.trace.trace import operator_of
 
 
 class RunGraph(IndexedGraph):

@@ -21,7 +21,7 @@ from bigdebug.spark.rdd.blamed import Told
 from bigdebug.spark.rdd.definition import Narrow
 from bigdebug.trace.culprit import CrashCulprit
 from bigdebug.trace.run import Run
-from bigdebug.trace.trace import operator_of
+from bigdebug.trace.operators import operator_of
 
 if TYPE_CHECKING:
     from bigdebug.spark.rdd.recorder import Recorder

@@ -22,8 +22,8 @@ from bigdebug.spark.sql.recognized import recognized
 from bigdebug.spark.sql.records import Found
 from bigdebug.spark.sql.rows import Rows
 from bigdebug.spark.sql.values import equal_rows
+from bigdebug.trace.given import rids_given
 from bigdebug.trace.names import NOTHING, Names, merged, without
-from bigdebug.trace.trace import rids_given
 
 if TYPE_CHECKING:
     from typing_extensions import Self

@@ -30,8 +30,8 @@ from bigdebug.spark.sql.walks import step, walk
 from bigdebug.spark.sql.ways_back import WaysBack
 from bigdebug.trace.given import whole
 from bigdebug.trace.names import Names, array_of
+from bigdebug.trace.operators import not_here, operator_here
 from bigdebug.trace.polynomials import Polynomial, Variable
-from bigdebug.trace.trace import not_here, operator_here
 
 
 class LineageFrame(PagedRows):

@@ -12,6 +12,7 @@ from bigdebug.errors import IncompleteLineageError, UnknownColumnError, UnknownO
 from bigdebug.model import NO_RIDS, Origin, Rids, SourceRecord
 from bigdebug.shown import counted, shown
 from bigdebug.trace.counts import sizes
+from bigdebug.trace.given import rids_given
 from bigdebug.trace.numbering import Numbering, whole
 from bigdebug.trace.page import Page, check_numbers, numbers_given, page_of
 from bigdebug.trace.places import Places, count, places_of, rids_of, union
@@ -19,7 +20,7 @@ from bigdebug.trace.saved.runs import SavedRun
 from bigdebug.trace.saved.sources import SavedSource, not_kept
 from bigdebug.trace.saved.values import SavedRow
 from bigdebug.trace.table import Table
-from bigdebug.trace.trace import Standing, Trace, all_records, rids_given
+from bigdebug.trace.trace import Standing, Trace, all_records
 
 
 class SavedTrace(Trace):
