@@ -17,8 +17,8 @@ from bigdebug.provgraph.paths import Paths
 from bigdebug.provgraph.walking import Codes, Triples, distinct
 from bigdebug.shown import LONGEST, masked
 
-MOST_ITEMS = 300
-"""Items beyond which a picture is refused: nobody could follow its lines."""
+MOST_ITEMS, MOST_TRIPLES = 300, 50_000
+"""Items, and triples between them, beyond which a picture is refused: nobody could follow its lines."""
 _NAMED = 60
 """Items up to which each has its name beside it; the names of more are shown where one points."""
 _LONGEST = 40
@@ -32,7 +32,8 @@ _SWEEPS = 7
 def picture(answer: Answer | Paths) -> go.Figure:
     """The items of an answer, or those on paths, by table in the order of the workflow; without one, by how many triples made them at most.
 
-    Those that were asked about are diamonds; operations have colours. Raises TooLargeError for more than ``MOST_ITEMS`` items.
+    Those that were asked about are diamonds; operations have colours. Raises TooLargeError for more than ``MOST_ITEMS`` items, or
+    ``MOST_TRIPLES`` triples.
     """
     asked = answer.asked_codes if isinstance(answer, Answer) else np.array([answer.start, answer.end])
     triples = answer.walked.triples if isinstance(answer, Answer) else answer.between
@@ -43,6 +44,8 @@ def picture(answer: Answer | Paths) -> go.Figure:
             "A picture of so many items shows nothing", value=len(items),
             remedy=f"Up to {MOST_ITEMS} are drawn: ask with depth=1 or limit={MOST_ITEMS - len(asked)}, or look at answer.by_table().",
         )
+    if len(triples.src) > MOST_TRIPLES:
+        raise TooLargeError("A picture of so many triples shows nothing", value=len(triples.src), remedy=f"Up to {MOST_TRIPLES:,} are drawn: look at answer.triples.")
     src, dst = np.searchsorted(items, triples.src), np.searchsorted(items, triples.dst)
     column, heads = _columns(answer, items, src, dst)
     row = _rows(column, src, dst)
@@ -99,23 +102,31 @@ def _rows(column: Codes, src: Codes, dst: Codes) -> NDArray[np.float64]:
 
 
 def _draw_triples(figure: go.Figure, answer: Answer | Paths, items: Codes, triples: Triples, ends: tuple[NDArray[Any], ...]) -> None:
-    """A line for each triple, those of an operation as one trace; what it is, in its middle, where one points."""
-    names, ids = answer.index.operations_of(triples.op).tolist(), answer.index.named
-    for number, op in enumerate(dict.fromkeys(names)):
-        chosen = np.array([name == op for name in names])
-        color = _OPERATIONS[number] if number < len(_OPERATIONS) else _OTHERS
+    """A line for each triple, those of an operation as one trace; what it is, in its middle, where one points. Operations beyond the colours are one trace."""
+    ops = answer.index.operations_of(triples.op).tolist()
+    names = {op: _text("no operation" if op is None else str(op)) for op in dict.fromkeys(ops)}
+    numbers = {op: min(number, len(_OPERATIONS)) for number, op in enumerate(names)}
+    traces = [*list(names.values())[: len(_OPERATIONS)], *_further(list(names.values())[len(_OPERATIONS) :])]
+    at = np.array([numbers[op] for op in ops], np.int64)
+    src, dst = (np.array([_text(value) for value in answer.index.named(end).tolist()], object) for end in (triples.src, triples.dst))
+    hover = np.array([f"{s} → {d}: {names[op]}" for s, d, op in zip(src, dst, ops)], object)
+    for number, name in enumerate(traces):
+        chosen, color = at == number, [*_OPERATIONS, _OTHERS][number]
         left, low, right, high = (end[chosen].astype(float) for end in ends)
-        name = _text("no operation" if op is None else str(op))
         gap = np.full(len(left), np.nan)
         figure.add_scatter(
             x=np.stack([left, right, gap], axis=1).ravel(), y=np.stack([low, high, gap], axis=1).ravel(), mode="lines", name=name,
             line={"color": color, "width": 1.2}, opacity=0.7, hoverinfo="skip", legendgroup=str(number),
         )
-        hover = [f"{_text(s)} → {_text(d)}: {name}" for s, d in zip(ids(triples.src[chosen]).tolist(), ids(triples.dst[chosen]).tolist())]
         figure.add_scatter(
-            x=(left + right) / 2, y=(low + high) / 2, mode="markers", marker={"size": 10, "opacity": 0, "color": color}, hovertext=hover,
+            x=(left + right) / 2, y=(low + high) / 2, mode="markers", marker={"size": 10, "opacity": 0, "color": color}, hovertext=hover[chosen].tolist(),
             hoverinfo="text", showlegend=False, legendgroup=str(number),
         )
+
+
+def _further(names: list[str]) -> list[str]:
+    """What operations are called that share a trace."""
+    return names if len(names) < 2 else [f"{len(names):,} further operations"]
 
 
 def _draw_items(

@@ -95,6 +95,20 @@ def test_large_answers_are_refused_with_what_to_do():
     assert len(picture(ancestors(index, 1_000, limit=299)).data) == 4
 
 
+def test_many_operations_are_few_traces():
+    figure = picture(ancestors(index_of([(n, n + 1, f"job {n}") for n in range(200)]), 200))
+    lines = [trace for trace in figure.data if trace.mode == "lines"]
+    assert len(figure.data) == 20
+    assert [plain(trace.name) for trace in lines[-2:]] == ["job 192", "192 further operations"]
+    assert sum(len(trace.x) // 3 for trace in lines) == 200
+    hover = [text for trace in figure.data if trace.mode == "markers" and trace.marker.opacity == 0 for text in trace.hovertext]
+    assert sorted(text.replace("\u2068", "").replace("\u2069", "") for text in hover) == sorted(f"{n} → {n + 1}: job {n}" for n in range(200))
+    nine = picture(ancestors(index_of([(0, 1, f"job {n}") for n in range(9)]), 1))
+    assert plain(nine.data[16].name) == "job 8"
+    with pytest.raises(TooLargeError, match="so many triples"):
+        picture(ancestors(Index.of_arrays(np.zeros(60_000, int), np.ones(60_000, int), np.arange(60_000)), 1))
+
+
 def test_view_shows_it():
     answer = ancestors(index_of(PAPER), 23)
     assert bigdebug.view(answer).to_json() == picture(answer).to_json()
