@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import heapq
+import math
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import count
@@ -12,12 +13,15 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from bigdebug.errors import ProvenanceError
+from bigdebug.errors import ProvenanceError, TooLargeError
 from bigdebug.provgraph.answer import frame_of, named_few
 from bigdebug.provgraph.index import Index
 from bigdebug.provgraph.questions import codes_of
 from bigdebug.provgraph.walking import Codes, Triples, Walk, adjacency, distinct, walk
 from bigdebug.shown import counted
+
+_WRITTEN = 2_000
+"""Bits of a number of paths up to which it is written out."""
 
 
 def paths(index: Index, source: Any, target: Any) -> Paths:
@@ -97,7 +101,7 @@ class Paths:
             return f"no path from {ends[0]} to {ends[1]}: it was not derived from it"
         short, long = self.lengths
         steps = counted(long, "triple") if short == long else f"{short:,} to {counted(long, 'triple')}"
-        return f"{counted(self.count, 'path')} from {ends[0]} to {ends[1]}, {steps} long, through {counted(len(self) - 2, 'item')}"
+        return f"{_many(self.count)} from {ends[0]} to {ends[1]}, {steps} long, through {counted(len(self) - 2, 'item')}"
 
     @cached_property
     def _codes(self) -> Codes:
@@ -156,6 +160,11 @@ class Paths:
         return found
 
 
+def _many(count: int) -> str:
+    """So many paths. Python writes no integers of more than 4,300 digits."""
+    return counted(count, "path") if count.bit_length() < _WRITTEN else f"about 10**{int(math.log10(count)):,} paths"
+
+
 def _unrolled(way: Any) -> list[int]:
     rows = []
     while way is not None:
@@ -176,7 +185,11 @@ def _either(index: Index, start: int, end: int) -> Triples:
     back = Walk(index.backward, np.array([end]), backward=True)
     ahead = Walk(index.forward, np.array([start]), backward=False)
     while not (back.done or ahead.done):
-        (back if back.edges <= ahead.edges else ahead).step()
+        near, far = (back, ahead) if back.edges <= ahead.edges else (ahead, back)
+        try:
+            near.step()
+        except TooLargeError:  # of one end, which took no step; the other may have few
+            far.step()
     return (back if back.done else ahead).walked().triples
 
 

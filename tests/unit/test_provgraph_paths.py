@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bigdebug.errors import ProvenanceError, UnknownItemError
+from bigdebug.errors import ProvenanceError, TooLargeError, UnknownItemError
+from bigdebug.provgraph import walking
 from bigdebug.provgraph.index import Index
 from bigdebug.provgraph.paths import paths
 from tests.laws.graphs import graphs
@@ -53,6 +54,23 @@ def test_a_grid_has_more_paths_than_64_bits_count():
     assert found.lengths == (200, 200)
     assert len(found.shortest(3)) == 600
     assert repr(found) == f"{2**199:,} paths from '0.0' to '200.0', 200 triples long, through 398 items"
+
+
+def test_more_paths_than_python_writes_are_told_about():
+    steps = [(n, n + 1, op) for n in range(1_500) for op in range(1_000)]
+    found = paths(index_of(steps), 0, 1_500)
+    assert found.count == 1_000**1_500
+    assert repr(found) == "about 10**4,500 paths from 0 to 1500, 1,500 triples long, through 1,499 items"
+
+
+def test_paths_are_found_from_the_end_that_has_few(monkeypatch):
+    monkeypatch.setattr(walking, "MOST_TRIPLES", 5)
+    index = index_of([(1, 2, "R"), (2, 3, "R"), *((n, 3, "R") for n in range(10, 20))])
+    assert paths(index, 1, 3).count == 1
+    turned = index_of([(3, 2, "R"), (2, 1, "R"), *((3, n, "R") for n in range(10, 20))])
+    assert paths(turned, 3, 1).count == 1
+    with pytest.raises(TooLargeError, match="too many triples"):
+        paths(index_of([*((3, n, "R") for n in range(10, 20)), *((n, 4, "R") for n in range(10, 20))]), 3, 4)
 
 
 def test_a_path_of_thousands_of_triples():
