@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
+from csv import QUOTE_NONE
 from typing import Any
 
 import numpy as np
@@ -36,10 +37,10 @@ def local(path: Any) -> str:
     return located(path)
 
 
-def text(path: Any) -> str:
-    """The absolute path of a local file of text. Raises UntraceableError for archives: pandas reads what is within."""
-    name = local(path)
-    if name.lower().endswith(_ARCHIVES):
+def of_pandas(path: Any, form: str) -> str:
+    """The absolute path of a local file as pandas takes it, in the user's home behind a ~. Raises UntraceableError for archives of text: pandas reads what is within."""
+    name = local(os.path.expanduser(path) if isinstance(path, (str, os.PathLike)) else path)
+    if form != "parquet" and name.lower().endswith(_ARCHIVES):
         raise UntraceableError("Rows of an archive have no place in it", value=name, remedy="Unpack it first.")
     return name
 
@@ -47,7 +48,7 @@ def text(path: Any) -> str:
 def csv_options(options: dict[str, Any], header: bool) -> tuple[tuple[str, str], ...]:
     """In the words of Spark's reader, of what decides where a row begins. pandas follows RFC 4180."""
     sep = options.get("sep", options.get("delimiter", ","))
-    quote = options.get("quotechar", '"')
+    quote = "" if options.get("quoting") == QUOTE_NONE else options.get("quotechar", '"')
     if not isinstance(sep, str) or len(sep) != 1:
         raise untraceable("a CSV", f"sep={sep!r}")
     return (*encoding(options), ("escape", quote), ("header", str(header).lower()), ("multiLine", "true"), ("quote", quote), ("sep", sep))

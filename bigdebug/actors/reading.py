@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from bigdebug.actors.files import allow, csv_options, encoding, local, refuse, text, untraceable
+from bigdebug.actors.files import allow, csv_options, encoding, of_pandas, refuse, untraceable
 from bigdebug.actors.frames import FRAMES
 from bigdebug.actors.places import located
 from bigdebug.actors.stamping import stamping
@@ -34,7 +34,9 @@ def read_csv(path: Path, **options: Any) -> pd.DataFrame:
         header = None if options.get("names") is not None else 0
     if header not in (0, None):
         raise untraceable("read_csv", f"header={header!r}")
-    return _read(path, lambda: pd.read_csv(path, **options), "csv", csv_options(options, header is not None))
+    if str(options.get("engine") or "").startswith("python") and options.get("nrows") is not None:
+        raise untraceable("read_csv", "engine='python' and nrows")  # it skips rows with one empty cell, and only a count of all tells
+    return _read(path, lambda: pd.read_csv(path, **options), "csv", csv_options(options, header is not None), whole=options.get("nrows") is None)
 
 
 def read_json(path: Path, **options: Any) -> pd.DataFrame:
@@ -45,7 +47,7 @@ def read_json(path: Path, **options: Any) -> pd.DataFrame:
     allow(options, "read_json", compression="infer")
     if not options.get("lines"):
         raise untraceable("read_json", "lines=False")
-    return _read(path, lambda: pd.read_json(path, **options), "json", encoding(options))
+    return _read(path, lambda: pd.read_json(path, **options), "json", encoding(options), whole=options.get("nrows") is None)
 
 
 def read_parquet(path: Path, **options: Any) -> pd.DataFrame:
@@ -67,10 +69,10 @@ def read_parquet(path: Path, **options: Any) -> pd.DataFrame:
     return frame
 
 
-def _read(path: Path, read: Callable[[], Any], form: str, options: tuple[tuple[str, str], ...]) -> Any:
-    """What ``read`` gives. The digest of the file is taken meanwhile."""
-    name = text(path) if form != "parquet" else local(path)
+def _read(path: Path, read: Callable[[], Any], form: str, options: tuple[tuple[str, str], ...], whole: bool = True) -> Any:
+    """What ``read`` gives: of the ``whole`` file, or of its first rows. The digest of the file is taken meanwhile."""
+    name = of_pandas(path, form)
     with stamping([name]) as stamps:
         frame = read()
-    FRAMES.tell(frame, [Extent(name, Unit.ROW, form, options, stamps[name])], [len(frame)])
+    FRAMES.tell(frame, [Extent(name, Unit.ROW, form, options, stamps[name], len(frame) if whole else None)], [len(frame)])
     return frame

@@ -6,11 +6,14 @@ import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from bigdebug.actors.actor import Home
 from bigdebug.actors.associations import Associations, Unknown, one_to_one
-from bigdebug.actors.files import allow, csv_options, local, refuse, rows_of, text, untraceable
+from bigdebug.actors.files import allow, csv_options, of_pandas, refuse, rows_of, untraceable
 from bigdebug.actors.frames import all_inputs
 from bigdebug.actors.steady import PANDAS, steady
+from bigdebug.errors import SourceChangedError, UntraceableError
 from bigdebug.trace.across.located import Extent, Unit
 from bigdebug.trace.across.opened import codec_of, pieces
 from bigdebug.trace.across.stamps import stamp_of
@@ -29,7 +32,7 @@ def to_csv(frame: pd.DataFrame, path: Path, *, home: Home = None, **options: Any
         raise untraceable("to_csv", f"lineterminator={options['lineterminator']!r}")
     if getattr(frame, "columns", None) is not None and (frame.columns.nlevels > 1 or (not len(frame.columns) and options.get("index") is False)):
         raise untraceable("to_csv", "columns that take other than one line of header")
-    header = options.get("header", True) is not False
+    header = _has_header(options.get("header", True))
     _write(frame, path, lambda: frame.to_csv(path, **options), "csv", csv_options(options, header), home, lambda: _torn(frame, path, options, header))
 
 
@@ -50,14 +53,21 @@ def to_parquet(frame: pd.DataFrame, path: Path, *, home: Home = None, **options:
 def _write(
     frame: Any, path: Path, write: Callable[[], object], form: str, options: tuple[tuple[str, str], ...], home: Home, torn: Callable[[], str] = str,
 ) -> None:
-    name = text(path) if form != "parquet" else local(path)
+    name = of_pandas(path, form)
     inputs, why = all_inputs([frame])
     with steady(f"write {os.path.basename(name)}", PANDAS, home) as actor:
         write()
-        extent = Extent(name, Unit.ROW, form, options, stamp_of(name))
+        extent = Extent(name, Unit.ROW, form, options, stamp_of(name), len(frame))
         broken = torn()
         associations: Associations = Unknown(broken) if broken else one_to_one(len(frame))
         actor.commit_as(inputs, rows_of([extent], [len(frame)]), associations, (*why, *([broken] if broken else ())))
+
+
+def _has_header(said: Any) -> bool:
+    """Whether pandas writes one: other names are given in a list, and whatever is false is none."""
+    import pandas as pd
+
+    return isinstance(said, (list, tuple, np.ndarray, pd.Index)) or bool(said)
 
 
 def _torn(frame: Any, path: Path, options: dict[str, Any], header: bool) -> str:
@@ -67,9 +77,12 @@ def _torn(frame: Any, path: Path, options: dict[str, Any], header: bool) -> str:
     """
     import pandas as pd
 
-    if options.get("lineterminator") == "\r\n" or not any(b"\r" in piece for piece in pieces(text(path), codec_of(options.get("encoding") or ""))):
-        return ""
-    known = {name: options[name] for name in ("sep", "quotechar", "encoding") if name in options}
+    try:
+        if options.get("lineterminator") == "\r\n" or not any(b"\r" in piece for piece in pieces(of_pandas(path, "csv"), codec_of(options.get("encoding") or ""))):
+            return ""
+    except (UntraceableError, SourceChangedError) as problem:  # a pipe, or compressed in a way that is not read here
+        return f"The rows of {os.path.basename(path)} cannot be looked at: {problem.what}"
+    known = {name: options[name] for name in ("sep", "quotechar", "quoting", "encoding") if name in options}
     try:
         read = len(pd.read_csv(path, header=0 if header else None, dtype=str, **known))
     except (ValueError, pd.errors.EmptyDataError):

@@ -34,7 +34,7 @@ class Extent:
 
     ``form`` is the format: text, csv, json, parquet, orc, avro, pickle, or what the step calls it; empty if it is not known. ``options`` are those
     that decide where a record begins (``header``, ``sep``, ``quote``, ``multiLine``, ``encoding``), as pairs of texts. ``stamp`` is the file as it was when the step had read or
-    written it.
+    written it. ``rows`` is how many rows it found there, or wrote there; None if it did not take all of them, or nobody counted.
     """
 
     path: str
@@ -42,6 +42,7 @@ class Extent:
     form: str = ""
     options: tuple[tuple[str, str], ...] = ()
     stamp: FileStamp | None = None
+    rows: int | None = None
 
 
 @dataclass(frozen=True)
@@ -80,14 +81,15 @@ class Located:
 def dump_extent(extent: Extent) -> dict[str, Any]:
     """An extent as data that JSON takes."""
     stamp = extent.stamp
+    rows = {} if extent.rows is None else {"rows": extent.rows}
     return {
         "path": extent.path, "unit": extent.unit.value, "form": extent.form, "options": [list(pair) for pair in extent.options],
-        "stamp": None if stamp is None else [stamp.size, stamp.modified, stamp.digest],
+        "stamp": None if stamp is None else [stamp.size, stamp.modified, stamp.digest], **rows,
     }
 
 
 def load_extent(data: Mapping[str, Any]) -> Extent:
     """The inverse. Raises ValueError, LookupError or TypeError for what is no extent."""
-    stamp = data["stamp"]
+    stamp, rows = data["stamp"], data.get("rows")
     known = None if stamp is None else FileStamp(int(stamp[0]), int(stamp[1]), str(stamp[2]))
-    return Extent(str(data["path"]), Unit(data["unit"]), str(data["form"]), tuple((str(name), str(value)) for name, value in data["options"]), known)
+    return Extent(str(data["path"]), Unit(data["unit"]), str(data["form"]), tuple((str(name), str(value)) for name, value in data["options"]), known, None if rows is None else int(rows))

@@ -90,13 +90,18 @@ class Units:
         return texts_of(extent, starts, ends)
 
     def cuts(self, extent: Extent) -> Cuts:
-        """Where the records begin and end, as ``cuts_of`` has it; kept for a file with a stamp."""
+        """Where the records begin and end, as ``cuts_of`` has it; kept for a file with a stamp. Raises UntraceableError also where the step found another number of them."""
         key = (extent.path, extent.unit, extent.form, extent.options, extent.stamp)
         found = self._cuts.pop(key, None) or cuts_of(extent)
         if extent.stamp is not None:
             self._cuts[key] = found
             while len(self._cuts) > 1 and sum(map(len, self._cuts.values())) > _KEPT:
                 self._cuts.popitem(last=False)
+        if extent.unit is Unit.ROW and extent.rows is not None and extent.rows != len(found):
+            raise UntraceableError(
+                f"A step counted {extent.rows:,} rows in a file of {len(found):,}: it cuts them in a way that is not followed", value=extent.path,
+                remedy="Its records are counted as the whole file.",
+            )
         return found
 
     def _bounds(self, positions: Positions, extent: Extent) -> tuple[Positions, Positions]:
@@ -131,6 +136,8 @@ def same_count(one: Extent, other: Extent) -> bool:
         return len(codecs) == 1 or all(map(plain, codecs))
     if one.unit is not Unit.ROW:
         return True
+    if one.rows is not None and other.rows is not None and one.rows != other.rows:
+        return False
     mine, others = one.form.lower(), other.form.lower()
     if one.path.startswith(ITEMS) and other.path.startswith(ITEMS):
         return True

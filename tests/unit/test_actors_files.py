@@ -1,0 +1,100 @@
+"""Files of frames: each line is traced to the rows that stand in it, whatever options wrote or read it; and where pandas cuts rows otherwise, no line is told for another."""
+
+import csv
+import os
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from bigdebug import actors
+from bigdebug.errors import UntraceableError
+from bigdebug.trace.across.located import Extent, Unit, dump_extent, load_extent
+from bigdebug.trace.across.pipelines import pipeline
+
+
+@pytest.fixture(autouse=True)
+def home(monkeypatch, tmp_path):
+    monkeypatch.setenv("BIGDEBUG_HOME", str(tmp_path / "home"))
+    return actors.ActorHome()
+
+
+def rows_of(path, line):
+    """The rows of the written frame that a line is traced to."""
+    every = pipeline(actors.steps)
+    [found] = every.backward(path, lines=[line]).read(every.steps[-1])
+    return found.positions.tolist()
+
+
+@pytest.mark.parametrize("header", [True, 1, ["a", "b"], False, None, 0, "", np.False_])
+@pytest.mark.parametrize("index", [True, False])
+def test_a_header_is_what_pandas_takes_for_one(tmp_path, header, index):
+    frame = pd.DataFrame({"k": ["x", "y", "z"], "v": [1, 2, 3]})
+    frame.to_csv(tmp_path / "plain.csv", header=header, index=index)
+    actors.to_csv(frame, tmp_path / "f.csv", header=header, index=index)
+    text = (tmp_path / "f.csv").read_text()
+    assert text == (tmp_path / "plain.csv").read_text()
+    lines = text.splitlines()
+    assert [rows_of(tmp_path / "f.csv", len(lines) - 2 + n) for n in range(3)] == [[0], [1], [2]]
+
+
+@pytest.mark.parametrize("quoting", [csv.QUOTE_MINIMAL, csv.QUOTE_ALL, csv.QUOTE_NONNUMERIC, csv.QUOTE_NONE])
+def test_quotes_that_nobody_wrote_do_not_hold_rows_together(tmp_path, quoting):
+    texts = ['"open', 'close"', "<script>alert(1)</script>", "שלום"]
+    actors.to_csv(pd.DataFrame({"k": texts}), tmp_path / "f.csv", quoting=quoting)
+    assert [rows_of(tmp_path / "f.csv", 2 + n) for n in range(4)] == [[0], [1], [2], [3]]
+
+
+READ_OTHERWISE = {
+    "one empty cell": (".csv", b'k\nx\n""\ny\n', {"engine": "python"}),
+    "two values in a line": (".json", b'{"k": "x"}, {"k": "y"}\n{"k": "z"}\n', {"lines": True}),
+    "a value in two lines": (".json", b'{"k":\r"x"}\n{"k": "y"}\n', {"lines": True}),
+    "two values in a line, by Arrow": (".json", b'{"k": "x"}{"k": "y"}\n{"k": "z"}\n', {"lines": True, "engine": "pyarrow"}),
+    "a value in two lines, by Arrow": (".json", b'{"k":\n"x"}\n{"k": "y"}\n', {"lines": True, "engine": "pyarrow"}),
+}
+
+
+@pytest.mark.parametrize(("ending", "held", "options"), READ_OTHERWISE.values(), ids=READ_OTHERWISE)
+def test_rows_that_pandas_cuts_otherwise_are_not_told_line_by_line(tmp_path, ending, held, options):
+    source = tmp_path / f"f{ending}"
+    source.write_bytes(held)
+    frame = (actors.read_csv if ending == ".csv" else actors.read_json)(source, **options)
+    actors.to_csv(frame, tmp_path / "out.csv", index=False)
+    actors.lines(lambda lines: lines, each=True, name="lines")(source, tmp_path / "other.txt")
+    for line in range(2, 2 + len(frame)):
+        flow = pipeline(actors.steps).backward(tmp_path / "out.csv", lines=[line])
+        assert flow[str(source)].located.unit is Unit.ROW
+        with pytest.raises(UntraceableError, match="cuts them in a way that is not followed"):
+            flow.records(str(source))
+    with pytest.raises(UntraceableError, match="cuts them in a way that is not followed"):
+        pipeline(actors.steps).forward(source, lines=[2], step="write out.csv")
+
+
+def test_first_rows_that_count_no_file_are_refused(tmp_path):
+    (tmp_path / "f.csv").write_text('k\nx\n""\ny\n')
+    with pytest.raises(UntraceableError, match="nrows"):
+        actors.read_csv(tmp_path / "f.csv", engine="python", nrows=2)
+    assert len(actors.read_csv(tmp_path / "f.csv", nrows=2)) == 2
+
+
+def test_files_in_the_users_home_are_read_and_written_where_pandas_does(tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / "f.csv").write_text("k\nx\ny\n")
+    actors.to_csv(actors.rows(lambda f: f[f.k == "y"], name="y")(actors.read_csv("~/f.csv")), "~/g.csv", index=False)
+    flow = pipeline(actors.steps).backward(tmp_path / "g.csv", lines=[2])
+    assert flow[str(tmp_path / "f.csv")].located.positions.tolist() == [1]
+
+
+def test_what_cannot_be_looked_at_afterwards_is_written_all_the_same(tmp_path):
+    frame = pd.DataFrame({"k": ["x"]})
+    for path in (os.devnull, tmp_path / "f.csv.lz4"):
+        actors.to_csv(frame, path)
+        assert "cannot be looked at" in actors.steps()[-1].incomplete[-1]
+    assert (tmp_path / "f.csv.lz4").read_text() == ",k\n0,x\n"
+
+
+def test_how_many_rows_there_were_is_kept():
+    for rows in (None, 0, 7):
+        extent = Extent("/f.csv", Unit.ROW, "csv", (("header", "true"),), None, rows)
+        assert load_extent(dump_extent(extent)) == extent
+    assert "rows" not in dump_extent(Extent("/f.csv", Unit.ROW, "csv"))  # as homes of older versions have it
