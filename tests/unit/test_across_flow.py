@@ -91,6 +91,25 @@ def test_a_file_with_a_new_time_and_the_same_content_is_the_same(tmp_path: Path)
     assert (at(flow, "a.txt"), flow.exact) == ([0], True)
 
 
+@pytest.mark.parametrize("again", ["1" * 70, "2" * 70], ids=["the same", "something else"])
+def test_a_file_that_was_read_is_of_the_step_that_had_left_it_so(tmp_path: Path, again: str) -> None:
+    """A frame that is read, and whose file another step writes before a step has it."""
+    write(tmp_path / "a.txt", ["1" * 70])
+    write(tmp_path / "other.txt", [again])
+    first = identity("clean", tmp_path / "a.txt", tmp_path / "b.txt", 1, 2)
+    os.utime(tmp_path / "b.txt", (5, 5))
+    read = lines(tmp_path / "b.txt")
+    first.writes = [read]
+    write(tmp_path / "b.txt", [f"clean of {again}"])
+    second = PlainStep("late", [lines(tmp_path / "other.txt")], [lines(tmp_path / "b.txt")], [((read.path, 0), (str(tmp_path / "other.txt"), 0))], 3, 4)
+    write(tmp_path / "c.txt", ["made"])
+    last = PlainStep("report", [read], [lines(tmp_path / "c.txt")], [((str(tmp_path / "c.txt"), 0), (read.path, 0))], 5, 6)
+    flow = pipeline(first, second, last).backward("c.txt", lines=[1])
+    assert ([s.name for s in flow.steps], flow.exact) == (["clean", "report"], True)
+    assert [s.name for s in pipeline(first, second, last).forward("other.txt", lines=[1]).steps] == ["late"]
+    assert [s.name for s in pipeline(first, second, last).forward("a.txt", lines=[1]).steps] == ["clean", "report"]
+
+
 def test_without_stamps_it_is_said_that_nobody_looked(tmp_path: Path) -> None:
     steps = [
         PlainStep("clean", [Extent("/x/a", Unit.LINE)], [Extent("/x/b", Unit.LINE)], [(("/x/b", 0), ("/x/a", 7))], 1, 2),

@@ -11,7 +11,7 @@ from bigdebug.errors import PipelineError
 from bigdebug.trace.across.links import Joined, Link, Said, said_links
 from bigdebug.trace.across.located import ITEMS, Extent
 from bigdebug.trace.across.paths import key_of, short
-from bigdebug.trace.across.stamps import same_content, stamp_of
+from bigdebug.trace.across.stamps import left_so, same_content, stamp_of
 from bigdebug.trace.across.step import Step, named
 from bigdebug.trace.across.uses import Use, Uses
 from bigdebug.trace.textlines import local_path
@@ -23,8 +23,8 @@ _CLOCK = 0.002
 class Dataflow:
     """Steps in an order in which each comes after those that it read from. Raises PipelineError for links in a circle.
 
-    A file that was read is what the latest step wrote there that had ended by then, if it still was what that step wrote: same size and time, or same content. Else
-    it is a copy of what a step wrote under another name, if one file alone has its content, and that is not little. Cost: an index by paths; a link is looked for when it is asked for.
+    A file that was read is what the latest step wrote there that had ended by then and left it so: same content, same time. If none did, the latest of all, if its content is the same. Else it
+    is a copy of what a step wrote under another name, if one file alone has its content, and that is not little. Cost: an index by paths; a link is looked for when it is asked for.
     """
 
     def __init__(self, steps: Iterable[Step], said: Sequence[Said] = ()) -> None:
@@ -101,7 +101,9 @@ class Dataflow:
             return Joined(broken=why, writer=others[-1].step) if others else Joined()
         before = [w for w in others if self._was_before(w, use)]
         if before:
-            latest = max(before, key=lambda w: (w.step.ended, w.rank))
+            # A frame may be read long before the step that has it begins: then others wrote there meanwhile.
+            left = [w for w in before if left_so(w.extent.stamp, use.extent.stamp)]
+            latest = max(left or before, key=lambda w: (w.step.ended, w.rank))
             return self._after(latest, use)
         copy = self._copied(use)
         if copy is not None:
