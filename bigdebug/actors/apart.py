@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from bigdebug.actors.codes import Untried, library
+from bigdebug.actors.codes import Untried, library, live
 from bigdebug.actors.frames_apart import array_apart, pandas_apart
 from bigdebug.actors.room import Room
 from bigdebug.actors.shared import ATOMS, Shared, all_atoms, filled, fixed
@@ -27,9 +27,6 @@ from bigdebug.shown import shown
 
 _ITERATORS: tuple[type[Any], ...] = (type(iter([])), type(iter(())), type(iter(range(0))), type(iter("")), itertools.count)
 """Iterators that tell where they are."""
-
-_LIVE = ("py4j", "pyspark")
-"""Packages whose objects stand for others elsewhere."""
 
 _REDUCED = ("numpy", "pandas", "scipy", "sklearn", "bigdebug")
 """Packages besides Python's whose objects say all that is in them, piece by piece."""
@@ -141,8 +138,8 @@ class Apart:
         """By what ``pickle`` would do, piece by piece; not by ``__deepcopy__``, of which some give the object itself."""
         kind = type(value)
         self._shared.cls(kind)
-        if kind.__module__.partition(".")[0] in _LIVE:
-            raise Untried(f"a {kind.__name__} of Spark cannot be copied")
+        if live(kind.__module__):
+            raise Untried(f"a {kind.__name__} cannot be copied: it stands for something elsewhere")
         if hasattr(kind, "__del__"):
             raise Untried(f"a {kind.__name__} cannot be copied: it does something when it is no more")
         own = next((each for each in kind.__mro__ if "__reduce_ex__" in vars(each) or "__reduce__" in vars(each)), object)
@@ -201,7 +198,7 @@ class Apart:
         cells = tuple(self._cell(cell) for cell in function.__closure__ or ())
         scope = function.__globals__ if theirs else self._spaces.of(function.__globals__)[0].__dict__
         made = self._keep(function, types.FunctionType(function.__code__, scope, function.__name__, None, cells))
-        made.__qualname__, made.__module__, made.__doc__ = function.__qualname__, function.__module__, function.__doc__
+        made.__qualname__, made.__module__, made.__doc__, made.__annotations__ = function.__qualname__, function.__module__, function.__doc__, dict(function.__annotations__)
         for name, cell in zip(function.__code__.co_freevars, function.__closure__ or ()):
             self._fill(name, cell)
         made.__defaults__, made.__kwdefaults__ = self._of(function.__defaults__), self._of(function.__kwdefaults__)

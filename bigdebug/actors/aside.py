@@ -1,81 +1,106 @@
-"""Aside: where a user's function is tried, nobody sees it."""
+"""Aside: where a user's function is tried, nobody sees it, and nothing stays of it."""
 
 from __future__ import annotations
 
 import contextlib
 import contextvars
+import decimal
+import pickle
 import random
 import sys
-import threading
-import warnings
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
-_TRIED = contextvars.ContextVar("bigdebug: a function is being tried", default=False)
+from bigdebug.actors.barred import Barrier
+from bigdebug.actors.codes import Untried
+from bigdebug.actors.silence import Silence
+
+
+class _Aside:
+    """One trial, or several in a row. It is over when the real call comes, also for threads that the function started and that go on."""
+
+    def __init__(self) -> None:
+        self.over = False
+        self.vain = set[str]()
+        self.barred = ""
+        """What the function would have done, as the end of a sentence."""
+
+    def bar(self, why: str) -> None:
+        self.barred = self.barred or why
+
+
+_ASIDE = contextvars.ContextVar[_Aside | None]("bigdebug: a function is being tried", default=None)
+
+
+def _trial() -> _Aside | None:
+    trial = _ASIDE.get()
+    return None if trial is None or trial.over else trial
 
 
 def being_tried() -> bool:
     """Whether this is a trial: then nothing is captured, for none of it is a step of the user's."""
-    return _TRIED.get()
+    return _trial() is not None
+
+
+_SILENCE = Silence(being_tried)
+"""Of this process, whose streams and warnings are those of all its threads."""
+
+_BARRIER = Barrier(_trial)
+"""Of this process: what listens to its events does so to its end."""
+
+open_in_vain = _BARRIER.open_in_vain
 
 
 @contextlib.contextmanager
 def aside() -> Iterator[None]:
-    """Within: this thread prints nothing, nobody is warned, no step is captured, and random numbers are drawn in vain.
+    """Within: what this thread prints, warns of and logs is lost, no step is captured, nothing is written, sent or started (see ``stopped``), and random numbers are drawn in vain.
 
-    Where the generators of all were drawn from (``Apart`` gives a function others; but pandas' ``sample`` draws from numpy's own), they are put back: what another thread drew meanwhile is
-    drawn again then.
+    Other threads do what they do without, and threads that the function starts are tried as it is. Where the generators of all were drawn from (``Apart`` gives a function others; but
+    pandas' ``sample`` draws from numpy's own), they are put back: what another thread drew meanwhile is drawn again then. How numpy and decimals compute and print is put back, too.
     """
-    states = random.getstate(), _numpy_state()
-    token = _TRIED.set(True)
+    _BARRIER.stand()
+    trial = _Aside()
+    token = _ASIDE.set(trial)
     try:
-        with warnings.catch_warnings(), _unprinted():
-            warnings.simplefilter("ignore")
+        with _SILENCE.kept(), _kept(), np.errstate(), np.printoptions(), decimal.localcontext():
             yield
     finally:
-        _TRIED.reset(token)
-        if random.getstate() != states[0]:
-            random.setstate(states[0])
-        if _numpy_state() != states[1]:
-            np.random.set_state(states[1])
-
-
-def _numpy_state() -> tuple[Any, ...]:
-    state: Any = np.random.get_state(legacy=True)
-    return (state[0], tuple(state[1].tolist()), *state[2:])
+        trial.over = True
+        _ASIDE.reset(token)
 
 
 @contextlib.contextmanager
-def _unprinted() -> Iterator[None]:
-    """Within, what this thread prints is lost; other threads print where they did."""
-    out = sys.stdout
-    if out is None:  # a program without a terminal
-        yield
-        return
-    mine = _Muted(out)
-    sys.stdout = mine
+def stopped() -> Iterator[None]:
+    """Within, the function is called. Raises Untried if it would have done something that stays, whatever it made of being stopped before it did."""
+    trial = _ASIDE.get()
     try:
         yield
     finally:
-        mine.over = True  # somebody may hold it, or have put another one around it
-        if sys.stdout is mine:
-            sys.stdout = out
+        if trial is not None and trial.barred:
+            raise Untried(trial.barred)
 
 
-class _Muted:
-    """The standard output, without what one thread writes."""
+@contextlib.contextmanager
+def _kept() -> Iterator[None]:
+    """Afterwards, generators of random numbers, and how deep functions may call each other, are as they were."""
+    states, bits, depth = (random.getstate(), _numpy_state()), _numpy_bits(), sys.getrecursionlimit()
+    try:
+        yield
+    finally:
+        if random.getstate() != states[0]:
+            random.setstate(states[0])
+        if _numpy_bits() is bits and pickle.dumps(_numpy_state()) != pickle.dumps(states[1]):
+            np.random.set_state(states[1])
+        if sys.getrecursionlimit() != depth:
+            sys.setrecursionlimit(depth)
 
-    def __init__(self, out: Any) -> None:
-        self._out = out
-        self._thread = threading.get_ident()
-        self.over = False
 
-    def write(self, text: str) -> int:
-        if self.over or threading.get_ident() != self._thread:
-            return int(self._out.write(text))
-        return len(text)
+def _numpy_state() -> Any:
+    """Of the generator that all share, whichever it is: somebody may have put another one in the place of numpy's first."""
+    return np.random.get_state(legacy=False)
 
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._out, name)
+
+def _numpy_bits() -> Any:
+    return np.random.get_bit_generator()  # type: ignore[attr-defined]  # numpy's stubs forgot it

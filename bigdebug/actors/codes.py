@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dis
+import re
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
@@ -13,14 +14,19 @@ from typing import Any
 REACHING = frozenset(("globals", "locals", "vars", "eval", "exec", "__import__", "input", "breakpoint", "display", "get_ipython"))
 """Functions of Python that reach what no code names, that wait for somebody, or that show something in a notebook."""
 
-REACHING_ATTRIBUTES = frozenset(("import_module", "_getframe", "currentframe", "f_back", "f_globals", "__globals__", "__closure__", "get_objects", "get_referrers"))
-"""Attributes that do so."""
+REACHING_ATTRIBUTES = frozenset((
+    "import_module", "_getframe", "currentframe", "f_back", "f_globals", "__globals__", "__closure__", "get_objects", "get_referrers", "stdin",
+    "set_option", "reset_option", "setlocale", "umask", "setswitchinterval",
+))
+"""Attributes, and functions of libraries, that do so; or that set what holds of the whole process and is not put back."""
 
-LOOKING = frozenset(("exists", "isfile", "is_file", "lexists"))
-"""Functions that see whether a file is there already: what was written into it for a few rows would be taken for all."""
+LIVE = ("py4j", "pyspark", "matplotlib.pyplot")
+"""Packages and modules whose objects and functions stand for others elsewhere: in Spark, in a figure that is drawn."""
 
 _LIBRARIES = frozenset(("site-packages", "dist-packages"))
 _GLOBALS = frozenset(("LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS"))
+_EVALUATED = re.compile(r"@([^\W\d]\w*)")
+"""What ``eval`` and ``query`` of pandas take from the globals of who calls them."""
 _SETS = frozenset(("STORE_ATTR", "DELETE_ATTR"))
 _ATTRIBUTES = _SETS | {"LOAD_ATTR", "LOAD_METHOD"}
 
@@ -82,6 +88,8 @@ def named(code: CodeType) -> Named:
                 found["stores"].add(name)
             elif kind in ("STORE_DEREF", "DELETE_DEREF") and name in code.co_freevars:
                 found["stores"].add(name)
+            elif kind == "LOAD_CONST" and type(step.argval) is str:
+                found["globals"].update(_EVALUATED.findall(step.argval))
             elif kind == "IMPORT_NAME":
                 found["imports"].add(name)
             elif kind in ("LOAD_SUPER_ATTR", "IMPORT_FROM"):
@@ -95,6 +103,11 @@ def _codes(code: CodeType) -> Iterator[CodeType]:
     for each in code.co_consts:
         if isinstance(each, CodeType):
             yield from _codes(each)
+
+
+def live(name: Any) -> bool:
+    """Whether a module of this name is, or is of, one that is live."""
+    return any(str(name) == each or str(name).startswith(f"{each}.") for each in LIVE)
 
 
 def library(name: Any) -> bool:

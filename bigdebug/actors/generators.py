@@ -50,9 +50,8 @@ def generator(
 
     It commits when the last output was given, or nobody wants more. Records are known by their order; ``flow_link`` says where they come from. ``each`` is
     tried before the first output, with a copy of the function on copies of the first eight records, each alone: if they give something else then, the step has no lineage, and says why.
-    What the function does besides, it does for these twice: a file that it writes is written over by the real call, but what it appends, sends or inserts is there twice. ``check=False``
-    tries nothing and believes it; so is it, and a note says so, where records come from an iterator that cannot be looked into without taking them from it, and where what the function
-    remembers cannot be copied for certain.
+    ``check=False`` tries nothing and believes it; so is it, and a note says so, where records come from an iterator that cannot be looked into without taking them from it, where what the
+    function remembers cannot be copied for certain, and where it would write a file, connect with something or start a program: it is stopped from that before it does.
     """
     promise = Promise(each, tags, check)
     return decorated(function, lambda fn: named(fn, lambda *args, **kwargs: _passing(fn, promise, name or name_of(fn), home, *args, **kwargs)))

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bigdebug.actors.apart import Apart
-from bigdebug.actors.aside import aside
+from bigdebug.actors.aside import aside, stopped
 from bigdebug.actors.cells import fixed
 from bigdebug.actors.codes import Untried
 from bigdebug.actors.columns import Column
@@ -93,10 +93,7 @@ class Probe:
 
 
 def probed(frame: pd.DataFrame, owners: Owners, call: Callable[[Any], Any]) -> list[Probe]:
-    """Try the function before it is called: a file that it writes, it writes over afterwards; what it appends or sends is there twice. Raises Broken if it raises.
-
-    It has rows of its own, prints nowhere, and leaves random numbers as they were.
-    """
+    """Try the function before it is called, on rows of its own, where nobody sees it and nothing stays of it (``aside``). Raises Broken if it raises, Untried if it would do what stays."""
     with aside():
         with telling():
             chosen = [*(each[None] for each in owners.alone()), *owners.together()]
@@ -128,10 +125,11 @@ def _tried(frame: pd.DataFrame, owners: Owners, chosen: Positions, call: Callabl
     rows = frame.iloc[places]
     floats, mine = _floats(rows), _own(rows)
     try:
-        return Probe(chosen, places, floats, call(mine))
-    except Untried:
+        with stopped():
+            return Probe(chosen, places, floats, call(mine))
+    except (Untried, KeyboardInterrupt):
         raise
-    except Exception as error:  # the user's
+    except BaseException as error:  # the user's; an exit is one of a few rows alone
         raise Broken(f"it raised {type(error).__name__} on {len(rows)} of its rows alone: {shown(str(error))}") from error
 
 

@@ -15,12 +15,12 @@ from functools import cached_property
 from itertools import chain
 from pathlib import PurePath
 from types import BuiltinFunctionType, CellType, CodeType, FunctionType, ModuleType
-from typing import Any
+from typing import Any, TypeGuard
 from uuid import UUID
 
 import numpy as np
 
-from bigdebug.actors.codes import LOOKING, REACHING, REACHING_ATTRIBUTES, Named, Untried, library, named
+from bigdebug.actors.codes import REACHING, REACHING_ATTRIBUTES, Named, Untried, library, live, named
 
 ATOMS = frozenset((type(None), bool, int, float, complex, str, bytes, Decimal, date, datetime, time, timedelta))
 """Types of which there are many, and that nobody can change."""
@@ -30,7 +30,8 @@ _FIXED = (
     type(...), type(NotImplemented), type(str.upper), type(str.__len__), type(dict.__dict__["fromkeys"]),
 )
 _FIXED_TYPES = ATOMS | {"zoneinfo.ZoneInfo", "typing.TypeVar"}
-_FIXED_MODULES = ("dataclasses", "pandas._libs.tslibs", "pandas._libs.missing", "pandas._libs.interval", "typing")
+_FIXED_MODULES = frozenset(("dataclasses", "pandas._libs.missing", "pandas._libs.interval", "typing"))
+_FIXED_PACKAGE = "pandas._libs.tslibs."
 _ARROW = ("Array", "ChunkedArray", "Table", "RecordBatch", "Schema", "Field", "DataType", "Scalar")
 
 
@@ -43,7 +44,7 @@ def fixed(value: Any) -> bool:
         return False
     if isinstance(value, _FIXED) or (isinstance(value, np.generic) and not isinstance(value, (np.void, np.object_))):
         return library(kind.__module__) or isinstance(value, enum.Enum)
-    if kind.__module__.startswith(_FIXED_MODULES):
+    if kind is object or kind.__module__ in _FIXED_MODULES or kind.__module__.startswith(_FIXED_PACKAGE):
         return True
     arrow, pandas = sys.modules.get("pyarrow"), sys.modules.get("pandas")
     if arrow is not None and kind.__module__.startswith("pyarrow") and isinstance(value, tuple(getattr(arrow, name) for name in _ARROW)):
@@ -156,16 +157,23 @@ class Shared:
 def checked(function: FunctionType) -> Named:
     """What the code of a function names. Raises Untried where it reaches what no code names."""
     found = named(function.__code__)
-    hidden = {name for name in found.globals & REACHING if name not in function.__globals__} | found.attributes & REACHING_ATTRIBUTES
+    scope = function.__globals__
+    hidden = {name for name in found.globals & REACHING if name not in scope or _of_library(scope[name])} | found.attributes & REACHING_ATTRIBUTES
+    hidden |= REACHING_ATTRIBUTES & {value.__name__ for value in map(scope.get, found.globals) if value is not None and _of_library(value)}
     if hidden:
         raise Untried(f"{function.__name__} calls {min(hidden)}()")
-    looking = found.attributes & LOOKING
-    if looking:
-        raise Untried(f"{function.__name__} looks by {min(looking)}() whether a file is there")
-    own = {name for name in found.imports if not library(name)}
+    own = {name for name in found.imports if not library(name) or live(name)}
     if own:
         raise Untried(f"{function.__name__} imports {min(own)!r} when it is called")
+    for name in sorted(found.globals & scope.keys()):
+        if live(scope[name].__name__ if isinstance(scope[name], ModuleType) else getattr(scope[name], "__module__", "")):
+            raise Untried(f"{function.__name__} uses {name!r}, which stands for something elsewhere")
     return found
+
+
+def _of_library(value: Any) -> TypeGuard[FunctionType | BuiltinFunctionType]:
+    """Whether it is a function of Python or a package."""
+    return isinstance(value, (FunctionType, BuiltinFunctionType)) and library(value.__module__)
 
 
 def check_marks(name: str, value: Any, names: Named) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from bigdebug.actors.aside import open_in_vain
 from bigdebug.actors.codes import Untried, library
 from bigdebug.actors.shared import check_marks, checked, filled
 
@@ -44,6 +45,8 @@ class Spaces:
     def names(self, function: types.FunctionType, cells: Callable[[types.CellType], types.CellType], copy: Copy) -> None:
         """Copy what the code of a function names. Raises Untried."""
         scope, names = function.__globals__, checked(function)
+        if "open" in names.globals and scope.get("open", open) is open:
+            self.of(scope)[0].__dict__["open"] = open_in_vain
         for name in sorted(names.globals & scope.keys()):
             value = scope[name]
             check_marks(name, value, names)
@@ -51,7 +54,7 @@ class Spaces:
                 if name in names.whole and not library(value.__name__):
                     raise Untried(f"{function.__name__} hands the module {name!r} on")
                 self.of(scope)[0].__dict__[name] = self._module(value, names.attributes, copy)
-            else:
+            elif value is not open:
                 self._take(scope, name, copy)
         for cell in function.__closure__ or ():
             if filled(cell) and isinstance(cell.cell_contents, types.ModuleType):

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from bigdebug.actors.apart import Copies
-from bigdebug.actors.aside import aside
+from bigdebug.actors.aside import aside, stopped
 from bigdebug.actors.codes import Untried
 from bigdebug.actors.promises import Broken, same_cell
 from bigdebug.shown import shown
@@ -51,7 +51,7 @@ class Trial:
         """Why it could not be tried, as a note; empty if it was."""
 
     def before(self, first: Sequence[Any] | None) -> None:
-        """Try it on the first records. What it writes into a file it writes over afterwards; it prints nowhere."""
+        """Try it on the first records, where nobody sees it and nothing stays of it (``aside``)."""
         if first is None:
             self.believed = BELIEVED
             return
@@ -59,13 +59,15 @@ class Trial:
         try:
             with aside():
                 for record in first:
-                    with copies.of(self._function, self._args, self._kwargs, record) as (function, args, kwargs, mine):
+                    with stopped(), copies.of(self._function, self._args, self._kwargs, record) as (function, args, kwargs, mine):
                         self._alone.append([self._copy(output) for output in islice(function(iter([mine]), *args, **kwargs), _MOST)])
         except Untried as why:
             self.believed = why.note
         except Broken as promise:
             self._why = str(promise)
-        except Exception as error:  # the user's
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # the user's; an exit is one of a record alone
             self._why = f"it raised {type(error).__name__} on a record alone: {shown(str(error))}"
 
     def inputs(self, records: Iterator[Any]) -> Iterator[Any]:

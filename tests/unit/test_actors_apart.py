@@ -579,7 +579,7 @@ def test_what_a_function_holds_is_gone_when_its_user_lets_it_go(home):
         actors.rows(_names_itself)(FRAME)
         frame = FRAME.copy()
         weakref.finalize(frame, Ending.gone.append, "frame")
-        actors.rows(lambda f: f.assign(n=len(frame)))(FRAME)
+        actors.rows(holding(frame))(FRAME)
         assert ended() == "told"
         del held, locked, frame
         NAMED = None

@@ -1,0 +1,121 @@
+"""Silence: what a function says while it is tried nobody hears: what it prints, warns of and logs. Whatever else is said meanwhile, in other threads, is."""
+
+from __future__ import annotations
+
+import contextvars
+import logging
+import sys
+import threading
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from typing import Any
+
+
+class Silence:
+    """``mine`` tells whether who speaks is to be silent, and threads that he starts are his. One for a process: streams, warnings, logging and threads are everybody's, so they are changed by
+    the first trial, and put back by the last of those that overlap, in which order soever they end.
+    """
+
+    def __init__(self, mine: Callable[[], bool]) -> None:
+        self._mine = mine
+        self._lock = threading.Lock()
+        self._count = 0
+        self._undo: list[Callable[[], None]] = []
+
+    @contextmanager
+    def kept(self) -> Iterator[None]:
+        """Within, it is kept."""
+        with self._lock:
+            if not self._count:
+                self._undo = [self._mute("stdout"), self._mute("stderr"), self._unwarned(), self._unlogged(), self._followed()]
+            self._count += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._count -= 1
+                while not self._count and self._undo:
+                    self._undo.pop()()
+
+    def _mute(self, name: str) -> Callable[[], None]:
+        out = getattr(sys, name)
+        if out is None or isinstance(out, _Muted):  # a program without a terminal; one of ours that somebody put back
+            return lambda: None
+        return _replaced(sys, name, _Muted(out, self._mine))
+
+    def _unwarned(self) -> Callable[[], None]:
+        """A filter that matches in trials alone. What is ignored is not noted as told: the real call tells it."""
+        entry: Any = ("ignore", _Matching(self._mine), Warning, None, 0)
+        warnings.filters.insert(0, entry)  # type: ignore[attr-defined]
+
+        def undo() -> None:
+            filters: Any = warnings.filters
+            filters[:] = [each for each in filters if each is not entry]
+
+        return undo
+
+    def _unlogged(self) -> Callable[[], None]:
+        handle, mine = logging.Logger.handle, self._mine
+
+        def silent(logger: logging.Logger, record: logging.LogRecord) -> None:
+            if not mine():
+                handle(logger, record)
+
+        return _replaced(logging.Logger, "handle", silent)
+
+    def _followed(self) -> Callable[[], None]:
+        """Threads that are started in a trial are in it. (Python has no event of that before 3.12.)"""
+        start, mine = threading.Thread.start, self._mine
+
+        def followed(thread: Any) -> None:
+            if mine():
+                thread.run = partial(contextvars.copy_context().run, thread.run)
+            start(thread)
+
+        return _replaced(threading.Thread, "start", followed)
+
+
+def _replaced(owner: Any, name: str, made: Any) -> Callable[[], None]:
+    """Another attribute in the place of one, and what puts that back, unless somebody has put a third one there."""
+    before = getattr(owner, name)
+    setattr(owner, name, made)
+
+    def undo() -> None:
+        if getattr(owner, name) is made:
+            setattr(owner, name, before)
+
+    return undo
+
+
+class _Matching:
+    """What a filter of warnings asks whether a text matches."""
+
+    def __init__(self, mine: Callable[[], bool]) -> None:
+        self._mine = mine
+
+    def match(self, text: str) -> bool:
+        """Whatever it says."""
+        return self._mine()
+
+
+class _Muted:
+    """A stream, without what is written where it is to be silent."""
+
+    def __init__(self, out: Any, mine: Callable[[], bool]) -> None:
+        self._out = out
+        self._mine = mine
+
+    def write(self, text: Any) -> int:
+        """How much was written, or would have been."""
+        return len(text) if self._mine() else int(self._out.write(text))
+
+    def writelines(self, texts: Any) -> None:
+        """One by one."""
+        for text in texts:
+            self.write(text)
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self._out, name)
+        return _Muted(found, self._mine) if name == "buffer" and self._mine() else found

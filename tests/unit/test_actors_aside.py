@@ -1,0 +1,465 @@
+"""Aside: of a trial nothing stays, nothing is seen, and nothing is sent: the step does what the plain call does, once."""
+
+import builtins
+import concurrent.futures
+import contextlib
+import decimal
+import io
+import locale
+import logging
+import os
+import shutil
+import socket
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import types
+import warnings
+from importlib import import_module
+from importlib import import_module as imported
+from os.path import exists
+
+import numpy as np
+import pandas as pd
+import pytest
+from pandas.testing import assert_frame_equal
+
+from bigdebug import actors
+from bigdebug.actors.aside import aside, being_tried, stopped
+from bigdebug.actors.codes import Untried
+
+
+@pytest.fixture(autouse=True)
+def home(monkeypatch, tmp_path):
+    monkeypatch.setenv("BIGDEBUG_HOME", str(tmp_path / "home"))
+    return actors.ActorHome()
+
+
+FRAME = pd.DataFrame({"x": np.arange(60.0), "city": [f"c{n % 7}" for n in range(60)]})
+
+
+def ended():
+    """How the last step ended: told, believed, or refused."""
+    notes = " ".join(actors.steps()[-1].incomplete)
+    return "refused" if "has no lineage" in notes else "believed" if "was not tried" in notes else "told"
+
+
+def lines(records):
+    yield from records
+
+
+# ---- what a function does besides -----------------------------------------------------------------------------
+
+
+def makes_a_directory(f, work):
+    (work / "out").mkdir()
+    return f
+
+
+def makes_a_file(f, work):
+    with open(work / "new", "x") as file:
+        file.write(str(len(f)))
+    return f
+
+
+def keeps_a_log(f, work):
+    with open(work / "there", "a") as file, open(work / "bytes", "wb") as other:
+        file.write(f"{len(f)}\n")
+        other.write(b"x")
+    return f
+
+
+def reads_what_it_writes(f, work):
+    with open(work / "there", "w") as file:
+        file.write("".join(f.city))
+    with open(work / "there") as file:
+        return f.assign(n=file.read(2))
+
+
+def appends(f, work):
+    with (work / "there").open("a") as file:
+        file.write(f"{len(f)}\n")
+    return f
+
+
+def takes_away(f, work):
+    os.remove(work / "there")
+    return f
+
+
+def moves(f, work):
+    shutil.move(work / "there", work / "done")
+    return f
+
+
+def mean_in_a_file(f, work):
+    try:
+        mean = float((work / "mean").read_text())
+    except FileNotFoundError:
+        mean = f.x.mean()
+        (work / "mean").write_text(str(mean))
+    return f.assign(n=mean)
+
+
+def mean_in_a_file_that_is_there(f, work):
+    if not exists(work / "mean"):
+        f[["x"]].mean().to_frame().T.to_csv(work / "mean", index=False)
+    return f.assign(n=pd.read_csv(work / "mean").x[0])
+
+
+def inserts(f, work):
+    with contextlib.closing(sqlite3.connect(work / "base")) as base:
+        base.execute("create table if not exists t (n)")
+        base.execute("insert into t values (?)", [len(f)])
+        base.commit()
+        return f.assign(n=base.execute("select count(*) from t").fetchone()[0])
+
+
+def sends(f, work):
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender:
+        sender.sendto(b"x", ("127.0.0.1", int((work / "port").read_text())))
+    return f
+
+
+def starts(f, work):
+    subprocess.run([sys.executable, "-c", f"open({str(work / 'there')!r}, 'a').write('x')"], check=True)
+    return f
+
+
+def swallows(f, work):
+    with contextlib.suppress(BaseException):
+        (work / "there").write_text((work / "there").read_text() + "x")
+    return f
+
+
+def in_a_thread(f, work):
+    with concurrent.futures.ThreadPoolExecutor(1) as pool:
+        return pool.submit(appends, f, work).result()
+
+
+def goes_elsewhere(f, work):
+    os.chdir(work)
+    return f
+
+
+DOING = [keeps_a_log, reads_what_it_writes, makes_a_directory, makes_a_file, appends, takes_away, moves, mean_in_a_file, mean_in_a_file_that_is_there, inserts, sends, starts, swallows, in_a_thread, goes_elsewhere]
+
+
+def done(function, work):
+    """What a call gives, and what there is afterwards."""
+    work.mkdir()
+    (work / "there").write_text("")
+    here = os.getcwd()
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as got:
+        got.bind(("127.0.0.1", 0))
+        (work / "port").write_text(str(got.getsockname()[1]))
+        try:
+            made = function(FRAME.copy(), work)
+        finally:
+            moved = os.getcwd() != here
+            os.chdir(here)
+        got.setblocking(False)
+        count = 0
+        with contextlib.suppress(BlockingIOError):
+            while got.recv(9):
+                count += 1
+    return made, moved, count, {each.name: each.read_bytes() for each in work.iterdir() if each.is_file() and each.name not in ("port", "base")}
+
+
+@pytest.mark.parametrize("function", DOING)
+def test_what_a_function_does_to_the_world_it_does_once(home, tmp_path, function):
+    (frame, *wanted), (made, *given) = done(function, tmp_path / "plain"), done(actors.rows(function), tmp_path / "step")
+    assert_frame_equal(made, frame)
+    assert given == wanted
+    assert ended() == ("told" if function in (makes_a_file, keeps_a_log) else "believed")
+
+
+@pytest.mark.parametrize("function", [appends, takes_away, mean_in_a_file])
+def test_so_does_a_generator(home, tmp_path, function):
+    def each(records, work):
+        for record in records:
+            yield record, int(function(FRAME.assign(x=float(record)), work).iloc[0].get("n", 0))
+
+    def once(records, work):
+        appends(FRAME, work)
+        yield from records
+
+    for number, made in enumerate((each, once)):
+        results = []
+        for name, call in (("plain", made), ("step", actors.generator(made, each=True))):
+            work = tmp_path / f"{name}{number}"
+            work.mkdir()
+            (work / "there").write_text("")
+            results.append((list(call([7], work)), sorted((each.name, each.read_text()) for each in work.iterdir())))
+        assert results[0] == results[1]
+        assert ended() == "believed"
+
+
+def test_what_only_reads_is_tried(home, tmp_path):
+    (tmp_path / "rates.csv").write_text("city,rate\nc0,2.0\n")
+
+    def reads(f):
+        rates = pd.read_csv(tmp_path / "rates.csv")
+        with open(os.devnull, "w") as nowhere, contextlib.redirect_stdout(nowhere):
+            print((tmp_path / "rates.csv").exists())  # noqa: T201
+        return f.merge(rates, how="left", on="city").set_axis(f.index)
+
+    actors.rows(reads)(FRAME)
+    assert ended() == "told"
+
+
+def test_a_module_that_is_imported_for_the_first_time_is_imported_whole(home, tmp_path, monkeypatch):
+    folder = tmp_path / "site-packages"
+    folder.mkdir()
+    (folder / "imported_in_a_trial.py").write_text(f"import pathlib\npathlib.Path({str(tmp_path / 'cache')!r}).write_text('x')\nDOUBLE = 2\n")
+    monkeypatch.syspath_prepend(str(folder))
+    monkeypatch.setattr(sys, "dont_write_bytecode", False)
+
+    def function(f):
+        import imported_in_a_trial
+
+        return f.assign(n=f.x * imported_in_a_trial.DOUBLE)
+
+    actors.rows(function)(FRAME)
+    assert ended() == "told"
+    assert list(folder.glob("__pycache__/*.pyc"))
+
+
+@pytest.mark.parametrize("stop", [SystemExit, KeyError, GeneratorExit, type("Own", (BaseException,), {})])
+def test_what_ends_a_call_on_few_rows_ends_no_program(home, stop):
+    def function(f):
+        if len(f) < 60:
+            raise stop("too few rows")
+        return f
+
+    assert len(actors.rows(function)(FRAME)) == 60
+    assert f"it raised {stop.__name__} on 1 of its rows alone" in actors.steps()[-1].incomplete[-1]
+    assert list(actors.generator(lambda records: iter(function(FRAME[: 60 * len(list(records))]).x), each=True)(["a", "b"]))
+    with pytest.raises(stop):
+        actors.rows(function)(FRAME[:3])
+
+
+def test_who_interrupts_a_trial_interrupts_his_program(home):
+    def function(f):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        actors.rows(function)(FRAME)
+    assert not being_tried()
+    with pytest.raises(KeyboardInterrupt):
+        list(actors.generator(function, each=True)([1]))
+    assert not being_tried()
+
+
+def test_a_trial_is_over_for_threads_that_go_on(home, tmp_path):
+    go, wrote = threading.Event(), threading.Event()
+
+    def later():
+        go.wait(9)
+        tmp_path.joinpath("later").write_text(str(being_tried()))
+        wrote.set()
+
+    with aside(), stopped():
+        thread = threading.Thread(target=later)
+        thread.start()
+    go.set()
+    assert wrote.wait(9)
+    thread.join()
+    assert (tmp_path / "later").read_text() == "False"
+    with pytest.raises(Untried, match="writes 'none'"), aside(), stopped(), contextlib.suppress(BaseException):
+        (tmp_path / "none").write_text("")
+    assert not (tmp_path / "none").exists()
+
+
+# ---- what a function sets -------------------------------------------------------------------------------------
+
+
+def option(f):
+    pd.set_option("display.max_rows", pd.get_option("display.max_rows") + 1)
+    return f.assign(n=pd.get_option("display.max_rows"))
+
+
+def precision(f):
+    decimal.getcontext().prec += 1
+    return f.assign(n=decimal.getcontext().prec)
+
+
+def errors(f):
+    return f.assign(n=np.seterr(divide="ignore")["divide"])
+
+
+def depth(f):
+    sys.setrecursionlimit(sys.getrecursionlimit() + 1)
+    return f.assign(n=sys.getrecursionlimit())
+
+
+def digits(f):
+    np.set_printoptions(precision=np.get_printoptions()["precision"] + 1)
+    return f.assign(n=np.get_printoptions()["precision"])
+
+
+def language(f):
+    before = locale.setlocale(locale.LC_NUMERIC)
+    locale.setlocale(locale.LC_NUMERIC, "C.UTF-8" if before == "C" else "C")
+    return f.assign(n=before)
+
+
+def draws(f):
+    return f.assign(n=np.random.rand(len(f)))
+
+
+def samples(f):
+    return f.sample(frac=1.0)
+
+
+def imports_by_name(f):
+    import_module("helpers_of_a_third").SEEN.append(1)
+    return f.assign(n=len(imported("helpers_of_a_third").SEEN))
+
+
+def evaluates(f):
+    return f.eval("n = @numbered(x)")
+
+
+def numbered(x):
+    sys.modules["helpers_of_a_third"].SEEN.append(1)
+    return x * 0 + len(sys.modules["helpers_of_a_third"].SEEN)
+
+
+@pytest.fixture
+def settings():
+    depth, bits, precise = sys.getrecursionlimit(), np.random.get_bit_generator(), decimal.getcontext().prec
+
+    def begin():
+        sys.modules["helpers_of_a_third"] = types.ModuleType("helpers_of_a_third")
+        sys.modules["helpers_of_a_third"].SEEN = []
+        pd.reset_option("display.max_rows")
+        decimal.getcontext().prec = precise
+        sys.setrecursionlimit(depth)
+        locale.setlocale(locale.LC_NUMERIC, "C")
+        np.random.set_bit_generator(np.random.PCG64(1))
+
+    yield begin
+    begin()
+    np.random.set_bit_generator(bits)
+
+
+@pytest.mark.parametrize("function", [option, precision, errors, depth, digits, language, draws, samples, imports_by_name, evaluates])
+def test_what_a_function_sets_for_all_it_sets_once(home, settings, function):
+    with np.errstate(), np.printoptions():
+        settings()
+        wanted = function(FRAME)
+    with np.errstate(), np.printoptions():
+        settings()
+        assert_frame_equal(actors.rows(function)(FRAME), wanted)
+
+
+# ---- what a function says -------------------------------------------------------------------------------------
+
+
+def test_nobody_hears_a_trial(home, monkeypatch):
+    out, err, logged = io.TextIOWrapper(io.BytesIO()), io.StringIO(), io.StringIO()
+    monkeypatch.setattr(sys, "stdout", out)
+    monkeypatch.setattr(sys, "stderr", err)
+    log = logging.getLogger("of.a.test")
+    handler = logging.StreamHandler(logged)
+    log.addHandler(handler)
+
+    def loud(f):
+        print("out")  # noqa: T201
+        sys.stdout.writelines(["lines\n"])
+        sys.stdout.flush()
+        sys.stdout.buffer.write(b"bytes\n")
+        print("err", file=sys.stderr)  # noqa: T201
+        log.warning("logged")
+        logging.getLogger("of.a.test").error("by name")
+        warnings.warn("warned", UserWarning, stacklevel=1)
+        return f
+
+    try:
+        with warnings.catch_warnings(record=True) as warned:
+            warnings.simplefilter("default")
+            filters, handle = [*warnings.filters], logging.Logger.handle
+            actors.rows(loud)(FRAME)
+            assert list(actors.generator(lambda records: (loud(each) for each in records), each=True)([1])) == [1]
+            assert (sys.stdout, sys.stderr, warnings.filters, logging.Logger.handle) == (out, err, filters, handle)
+    finally:
+        log.removeHandler(handler)
+    out.flush()
+    assert out.buffer.getvalue() == b"out\nlines\nbytes\n" * 2
+    assert err.getvalue().count("err\n") == 2
+    assert [str(each.message) for each in warned] == ["warned"] * len(warned)
+    assert 1 <= len(warned) <= 2  # by the real calls; once if pandas did not let Python forget it
+    assert logged.getvalue() == "logged\nby name\n" * 2
+
+
+def test_display_that_was_imported_is_not_called_twice(home):
+    shown = []
+    library = types.ModuleType("IPython.core.display_functions")
+    library.__dict__["SHOWN"] = shown
+    exec("def display(what):\n    SHOWN.append(what)\n", library.__dict__)
+    scope = {"display": library.display, "__name__": "__main__"}
+    exec("def function(f):\n    display(f)\n    return f\n", scope)
+    actors.rows(scope["function"])(FRAME)
+    assert (len(shown), ended()) == (1, "believed")
+    own = {"input": lambda f: f, "__name__": "__main__"}
+    exec("def function(f):\n    return input(f)\n", own)
+    actors.rows(own["function"])(FRAME)
+    assert ended() == "told"  # a function of the user's of that name
+
+
+def test_overlapping_trials_leave_streams_and_warnings_as_they_were(home):
+    out, filters, handle, opened = sys.stdout, [*warnings.filters], logging.Logger.handle, builtins.open
+
+    def run():
+        for _ in range(3):
+            actors.rows(lambda f: (time.sleep(0.001), f)[1])(FRAME)
+
+    threads = [threading.Thread(target=run) for _ in range(4)]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join()
+    assert (sys.stdout, [*warnings.filters], logging.Logger.handle, builtins.open) == (out, filters, handle, opened)
+
+
+def test_what_others_say_meanwhile_is_heard(home, capsys):
+    with aside():
+        thread = threading.Thread(target=lambda: print("mine"))  # noqa: T201
+        thread.start()
+        thread.join()
+        print("mine")  # noqa: T201
+    assert capsys.readouterr().out == ""
+    trying, said = threading.Event(), threading.Event()
+
+    def other():
+        trying.wait(9)
+        print("another's")  # noqa: T201
+        warnings.warn("another's", UserWarning, stacklevel=1)
+        with open(os.path.join(tempfile.mkdtemp(), "file"), "w") as file:
+            file.write("x")
+        said.set()
+
+    thread = threading.Thread(target=other)
+    thread.start()
+    with warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always")
+        with aside():
+            trying.set()
+            assert said.wait(9)
+            thread.join()
+    assert capsys.readouterr().out == "another's\n"
+    assert [str(each.message) for each in warned] == ["another's"]
+
+
+def test_spark_is_not_asked_by_a_trial(home):
+    scope = {"__name__": "__main__"}
+    exec("from pyspark.sql import SparkSession\ndef function(f):\n    SparkSession.getActiveSession()\n    return f\n", scope)
+    actors.rows(scope["function"])(FRAME)
+    assert ended() == "believed"
+    exec("def function(f):\n    import pyspark.sql\n    return f\n", scope)
+    actors.rows(scope["function"])(FRAME)
+    assert ended() == "believed"
