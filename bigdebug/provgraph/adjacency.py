@@ -46,18 +46,23 @@ class Adjacency:
 
     def of(self, codes: NDArray[Any]) -> Edges:
         """The triples at these items, item by item in the order given. Takes time by triples and, on disk, by pages touched."""
+        return self.between(codes, *self.ends(codes))
+
+    def between(self, codes: NDArray[Any], starts: NDArray[np.int64], stops: NDArray[np.int64]) -> Edges:
+        """The triples at these items, which stand where ``ends`` says."""
         codes = np.asarray(codes, np.int64)
-        starts, stops = self._ends(codes)
         with as_built():
             neighbours, ops = (array.parts(starts, stops).astype(np.int64) for array in (self.neighbours, self.ops))
         return Edges(np.repeat(codes, stops - starts), neighbours, ops)
 
     def degrees(self, codes: NDArray[Any]) -> NDArray[np.int64]:
         """How many triples each of these items has in this direction."""
-        starts, stops = self._ends(np.asarray(codes, np.int64))
+        starts, stops = self.ends(codes)
         return stops - starts
 
-    def _ends(self, codes: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def ends(self, codes: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Where the triples at each of these items begin, and where they end."""
+        codes = np.asarray(codes, np.int64)
         with as_built():
             starts, stops = self.offsets.take(codes).astype(np.int64), self.offsets.take(codes + 1).astype(np.int64)
             if len(codes) and ((stops < starts).any() or stops.max() > len(self.neighbours)):

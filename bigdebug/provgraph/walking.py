@@ -19,6 +19,8 @@ MOST_TRIPLES = 20_000_000
 """Triples beyond which an answer is refused: it would take a gigabyte."""
 _FEW = 16_384
 """Items up to which those reached are kept sorted; a flag for each item of the graph costs more than to look these up."""
+_LATE = 256
+"""Items that were reached last, sorted by themselves: of a long chain each level would sort all of them."""
 
 
 class Triples(NamedTuple):
@@ -72,13 +74,14 @@ class Walk:
     def step(self) -> None:
         """Go one triple further from all items that were reached last. Raises TooLargeError, before it reads them, for too many triples."""
         # The sum of the degrees comes first: a few items may have been made of all others.
-        width = int(self._along.degrees(self.frontier).sum())
+        ends = self._along.ends(self.frontier)
+        width = int((ends[1] - ends[0]).sum())
         if self.edges + width > MOST_TRIPLES:
             raise TooLargeError(
                 "An answer has too many triples to be held", value=self.edges + width,
                 remedy=f"Up to {MOST_TRIPLES} are: ask with depth=N for the nearest levels, or limit=N for the nearest items.",
             )
-        near, far, ops = self._along.of(self.frontier)
+        near, far, ops = self._along.between(self.frontier, *ends)
         with as_built():
             new = self._reached.add(distinct(far))
         self._levels.append(new)
@@ -137,7 +140,7 @@ class _Reached:
 
     def __init__(self, items: int) -> None:
         self._items = items
-        self._few = np.zeros(0, np.int64)
+        self._few = self._late = np.zeros(0, np.int64)
         self._flags: NDArray[np.bool_] | None = None
 
     def add(self, items: Codes) -> Codes:
@@ -148,8 +151,10 @@ class _Reached:
             new = items[~self._flags[items]]
             self._flags[new] = True
             return new
-        new = items[~within(items, self._few)]
-        self._few = np.sort(np.concatenate([self._few, new]))
+        new = items[~(within(items, self._few) | within(items, self._late))]
+        self._late = np.sort(np.concatenate([self._late, new]))
+        if len(self._late) > _LATE:
+            self._few, self._late = np.sort(np.concatenate([self._few, self._late])), self._late[:0]
         if len(self._few) > _FEW:
             self._flags = np.zeros(self._items, bool)
             self._flags[self._few] = True

@@ -165,6 +165,8 @@ class StoredArray:
         return self._values[start:stop]
 
     def parts(self, starts: Places, stops: Places) -> Integers:
+        if len(starts) == 1:
+            return self.part(int(starts[0]), int(stops[0])).copy()
         some = stops > starts
         if not some.all():
             starts, stops = starts[some], stops[some]
@@ -174,6 +176,8 @@ class StoredArray:
         return _parts(self._values, starts, stops)
 
     def take(self, places: Places) -> Integers:
+        if len(places) == 1:
+            return self.part(int(places[0]), int(places[0]) + 1).copy()
         if len(places) and np.minimum.reduce(places) < 0:  # those beyond the end numpy refuses
             raise IndexError(f"there are no values before the first: {int(places.min())}")
         return self._take(places)
