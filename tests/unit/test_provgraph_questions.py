@@ -78,13 +78,14 @@ def test_it_makes_no_difference_how_what_was_reached_is_kept(graph, data):
         return
     asked = data.draw(st.lists(st.sampled_from(graph.items), min_size=1, max_size=3))
     sorted_ = descendants(index, asked)
-    few, walking._FEW = walking._FEW, 2
-    try:
+    with pytest.MonkeyPatch.context() as small:
+        small.setattr(walking, "_LATE", data.draw(st.integers(0, 3)))
+        merged = descendants(index, asked)
+        small.setattr(walking, "_FEW", 2)
         flagged = descendants(index, asked)
-    finally:
-        walking._FEW = few
-    assert sorted_.toPandas().equals(flagged.toPandas())
-    assert sorted_.triples.equals(flagged.triples)
+    for kept in (merged, flagged):
+        assert sorted_.toPandas().equals(kept.toPandas())
+        assert sorted_.triples.equals(kept.triples)
 
 
 @given(graphs(), st.data())
