@@ -9,6 +9,7 @@ from typing import Any
 from bigdebug.errors import MessageError
 from bigdebug.trace.table import Table
 from bigdebug.views import tracing
+from bigdebug.views.exporting import export
 from bigdebug.views.payload import Request
 from bigdebug.views.replies import Known
 from bigdebug.views.tracing import Crumb
@@ -66,7 +67,7 @@ class TraceView(View):
 
     @property
     def requests(self) -> Known:
-        return {"trace": self._trace, "page": self._page, "count": self._count, "move": self._move, "crumb": self._crumb}
+        return {"trace": self._trace, "page": self._page, "count": self._count, "export": self._export, "move": self._move, "crumb": self._crumb}
 
     def answer(self, data: Any, buffers: Sequence[Any] = ()) -> dict[str, Any]:
         with self._alone:
@@ -84,6 +85,10 @@ class TraceView(View):
     def _count(self, request: Request) -> dict[str, Any]:
         at, operator = request.number("at"), request.number("operator")
         return {"at": at, "operator": operator, "count": self._part(request).count()}
+
+    def _export(self, request: Request) -> dict[str, Any]:
+        operator = tracing.operator_in(request, self.run)
+        return export(self._part(request), request.text("form"), f"{self.run.name} {operator.name}")
 
     def _move(self, request: Request) -> dict[str, Any]:
         """Go on from chosen records, or from all if none is chosen. What came behind this place on the way is forgotten."""

@@ -56,13 +56,24 @@ const Page = v.object({
 
 const Counted = v.object({ at: whole, operator: whole, count: whole });
 
+/** A file with all records, whatever page is shown. */
+const Exported = v.object({ name: v.string(), kind: v.string(), records: whole, text: v.string() });
+
 /** The shapes of answers, by the name of the request. */
-export const ANSWERS = { trace: Standing, page: Page, count: Counted, move: Standing, crumb: Standing } as const;
+export const ANSWERS = {
+  trace: Standing,
+  page: Page,
+  count: Counted,
+  export: Exported,
+  move: Standing,
+  crumb: Standing
+} as const;
 
 export type Standing = v.InferOutput<typeof Standing>;
 export type TracedOperator = Standing['operators'][number];
 export type Crumb = v.InferOutput<typeof Crumb>;
 export type Page = v.InferOutput<typeof Page>;
+export type Exported = v.InferOutput<typeof Exported>;
 
 export type Move = 'back' | 'ahead' | 'sources' | 'outputs' | 'keep' | 'to';
 
@@ -71,6 +82,7 @@ export interface Requests {
   trace: Record<string, never>;
   page: { at: number; operator: number; start: number };
   count: { at: number; operator: number };
+  export: { at: number; operator: number; form: 'csv' | 'json' };
   move: { at: number; operator: number; numbers: readonly number[]; move: Move; to?: number };
   crumb: { at: number };
 }

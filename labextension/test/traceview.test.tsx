@@ -1,6 +1,6 @@
 import { h, render } from 'preact';
 import { act } from 'preact/test-utils';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import type * as v from 'valibot';
 import { readAs, Refused } from '../src/payload';
 import { ANSWERS, type Ask, type Page, type Requests, type Standing } from '../src/tracing';
@@ -157,6 +157,29 @@ test('while the kernel has not answered, it is said what is waited for, and noth
   await press('Step back');
   expect(shown('.bd-busy')[0]).toMatch(/^Asking the kernel…/);
   expect([...host.querySelectorAll<HTMLButtonElement>('.bd-moves button')].every(each => each.disabled)).toBe(true);
+});
+
+test('all records are kept as a file, whatever page is shown, and what was refused is said', async () => {
+  const kept: [string, Promise<string>][] = [];
+  const blobs: Blob[] = [];
+  vi.spyOn(URL, 'createObjectURL').mockImplementation(blob => `blob:${blobs.push(blob as Blob)}`);
+  vi.spyOn(HTMLAnchorElement.prototype, 'click').mockImplementation(function (this: HTMLAnchorElement) {
+    kept.push([this.download, blobs.at(-1)!.text()]);
+  });
+  page = { ...answer('page'), more: true };
+  await show();
+  await press('Later');
+  await press('CSV');
+  expect(lastAsked()).toEqual(['export', { at: 0, operator: 4, form: 'csv' }]);
+  const { name, text } = answer('export');
+  expect(kept).toHaveLength(1);
+  expect([kept[0]![0], await kept[0]![1]]).toEqual([name, text]);
+  expect(shown('.bd-busy').join()).toContain(`4 records in ${name}`);
+  problem = new Refused('A file for the browser has 10,000 records at most.', 'Narrow the trace.');
+  await press('JSON');
+  expect(shown('[role=alert]')).toEqual([`${problem.what}${problem.remedy}`]);
+  expect(kept).toHaveLength(1);
+  vi.restoreAllMocks();
 });
 
 test('three hundred columns are three hundred columns', async () => {

@@ -20,16 +20,17 @@ test('the widget writes the requests that the kernel reads', () => {
   expect(writeRequest(4, 'move', move)).toEqual(message('request-move'));
   expect(writeRequest(5, 'crumb', { at: 0 })).toEqual(message('request-crumb'));
   expect(writeRequest(6, 'crumb', { at: 7 })).toEqual(message('request-gone'));
+  expect(writeRequest(7, 'export', { at: 0, operator: 4, form: 'csv' })).toEqual(message('request-export'));
 });
 
-const READ: (keyof Requests)[] = ['trace', 'page', 'count', 'move', 'crumb'];
+const READ: (keyof Requests)[] = ['trace', 'page', 'count', 'export', 'move', 'crumb'];
 
 it.each(READ)('the widget reads all of the answer to %s, and loses nothing of it', name => {
   expect(readAs(name, ANSWERS[name], message(`answer-${name}`))).toEqual(message(`answer-${name}`).content);
 });
 
 test('there is no golden file that is not read here', () => {
-  const written = ['trace', 'page', 'count', 'move', 'crumb', 'gone'].map(name => `request-${name}`);
+  const written = ['trace', 'page', 'count', 'export', 'move', 'crumb', 'gone'].map(name => `request-${name}`);
   expect(new Set(names('view'))).toEqual(
     new Set([...written, ...READ.map(name => `answer-${name}`), 'answer-refused'])
   );

@@ -66,7 +66,9 @@ def written() -> dict[str, Any]:
     """What the kernel says, by the name of the golden file: answers to the requests of other golden files, in their order."""
     view = view_of(RECORDS)
     names = ("trace", "page", "count", "move", "crumb")
-    return {f"answer-{name}": view.answer(golden(f"request-{name}")) for name in names} | {"answer-refused": view.answer(golden("request-gone"))}
+    said = {f"answer-{name}": view.answer(golden(f"request-{name}")) for name in names} | {"answer-refused": view.answer(golden("request-gone"))}
+    short = view_of([RECORDS[0], RECORDS[1], RECORDS[3], ("=1+1", -5)])
+    return said | {"answer-export": short.answer(golden("request-export"))}
 
 
 def asked(view: TraceView, request: str, **content: Any) -> Any:
@@ -117,9 +119,9 @@ def test_a_move_goes_where_the_graph_leads_and_is_refused_elsewhere() -> None:
 
 
 def anything() -> st.SearchStrategy[Any]:
-    leaves = st.none() | st.booleans() | st.integers(-1, 5) | st.text(max_size=3) | st.sampled_from([*MOVES, "to"])
-    content = st.dictionaries(st.sampled_from(["at", "operator", "start", "numbers", "move", "to"]), leaves | st.lists(leaves, max_size=3))
-    return st.tuples(st.sampled_from(["trace", "page", "count", "move", "crumb", "eval"]), content)
+    leaves = st.none() | st.booleans() | st.integers(-1, 5) | st.text(max_size=3) | st.sampled_from([*MOVES, "to", "csv", "json"])
+    content = st.dictionaries(st.sampled_from(["at", "operator", "start", "numbers", "move", "to", "form"]), leaves | st.lists(leaves, max_size=3))
+    return st.tuples(st.sampled_from(["trace", "page", "count", "export", "move", "crumb", "eval"]), content)
 
 
 @given(st.lists(anything(), max_size=6))

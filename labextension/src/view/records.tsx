@@ -2,6 +2,7 @@
 import { useState } from 'preact/hooks';
 import type { Ask, Move, Page, Standing } from '../tracing';
 import { nameOf } from './crumbs';
+import { Export } from './exporting';
 import { Wrong } from './frame';
 import { Turning } from './pages';
 import { RecordTable } from './recordtable';
@@ -99,6 +100,7 @@ function Look({ standing, busy, ask, choice, choose, move }: RecordsProps) {
             <kbd>Shift</kbd>+<kbd>Enter</kbd> ahead.
           </p>
           <Pages start={start} more={page.answer.more} last={page.answer.numbers.at(-1)} turn={setStart} />
+          <Export ask={ask} at={at} operator={operator} busy={busy} />
           {page.answer.beyond && (
             <p class="bd-note">
               Others follow, and only the first {number((page.answer.numbers.at(-1) ?? start - 1) + 1)} are listed here.
