@@ -8,7 +8,7 @@ import type { Model } from './asking';
 import { Channel } from './channel';
 import { Fate } from './fate';
 import { leaveLane, takeLane } from './lane';
-import { answered, readAs, refusal, Refused, VIEW, writeRequest } from './payload';
+import { answered, isAnswer, readAs, refusal, Refused, VIEW, writeRequest } from './payload';
 
 /** The view of a run, which is told from all others by its id and by when it began; or of a watch, by its id. */
 export interface Wanted {
@@ -102,7 +102,8 @@ export class Line implements IDisposable {
       lane,
       {
         hear: (data, buffers) => {
-          if (this.current.is === 'asking' && (answered(data) === 0 || answered(data) === null)) {
+          // A view that is at work may say something before its answer has come, which the answer has as well.
+          if (this.current.is === 'asking' && isAnswer(data) && (answered(data) === 0 || answered(data) === null)) {
             this.begin(data, attempt, model);
           } else {
             ears.forEach(ear => {

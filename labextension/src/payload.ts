@@ -125,6 +125,11 @@ export function answered(data: unknown): number | null {
   return found.success ? found.output.id : null;
 }
 
+/** Whether a message answers something, and is no event. */
+export function isAnswer(data: unknown): boolean {
+  return v.is(v.object({ answer: v.string() }), data);
+}
+
 /** The content of an event of that name and shape; null for all other messages. */
 export function eventOf<Shape extends v.GenericSchema>(name: string, content: Shape, data: unknown) {
   const found = v.safeParse(v.object({ version: v.literal(VERSION), event: v.literal(name), content }), data);

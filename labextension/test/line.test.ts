@@ -45,6 +45,13 @@ test('a view is asked for as the kernel reads it, on a subshell of its own, whic
   expect([kernel.subshells.size, kernel.isDisposed]).toEqual([0, true]);
 });
 
+test('what a view that is at work says before its answer does not end the line', () => {
+  kernel.says(kernel.comm(VIEW), goldenIn('culprits', 'event-culprits'));
+  expect(line.phase.is).toBe('asking');
+  opens();
+  expect(line.phase.is).toBe('open');
+});
+
 test('messages and their buffers go both ways', async () => {
   opens();
   const model = line.phase.is === 'open' ? line.phase.model : null;
