@@ -1,5 +1,6 @@
 /** The texts of a row, each in a cell of its own, and the names of the columns. Written in the direction of each. */
 import type { ComponentChildren } from 'preact';
+import { Value } from './value';
 import { counted } from './words';
 
 export function Cells({ row }: { row: readonly string[] }) {
@@ -8,7 +9,7 @@ export function Cells({ row }: { row: readonly string[] }) {
       {row.map((cell, column) => (
         <td key={column}>
           <div class="bd-value">
-            <bdi>{cell}</bdi>
+            <Value text={cell} />
           </div>
         </td>
       ))}

@@ -169,7 +169,7 @@ function Some({ records, every, sign, what }: SomeProps) {
           <span class="bd-sign" aria-label={what}>
             {sign}
           </span>
-          <Value class="bd-record" text={record.record} /> <bdi class="bd-facts">{record.origin}</bdi>
+          <Value class="bd-record" text={record.record} /> <Value class="bd-facts" text={record.origin} />
         </li>
       ))}
       {every > records.length && <li class="bd-facts">{`and ${number(every - records.length)} more ${what}`}</li>}

@@ -3,6 +3,7 @@ import { useState } from 'preact/hooks';
 import type { Ask } from '../crashing';
 import { Wrong } from './frame';
 import { useAnswer } from './useanswer';
+import { Value } from './value';
 import { Late } from './waiting';
 import { counted, number } from './words';
 
@@ -62,10 +63,10 @@ function Found({ ask, known }: CommonProps) {
               <li key={at}>
                 <span>{`behind ${number(record.culprits)}${some}: `}</span>
                 <span class="bd-origin">
-                  <bdi>{record.origin}</bdi>
+                  <Value text={record.origin} />
                 </span>
                 <div class="bd-value">
-                  <bdi>{record.record}</bdi>
+                  <Value text={record.record} />
                 </div>
               </li>
             ))}
@@ -73,7 +74,7 @@ function Found({ ask, known }: CommonProps) {
               <li key={at}>
                 <span>{`${counted(each.culprits, 'culprit')}${some} met the same:`}</span>
                 <div class="bd-value">
-                  <bdi>{each.what}</bdi>
+                  <Value text={each.what} />
                 </div>
               </li>
             ))}

@@ -97,7 +97,7 @@ export function SourceTable({ columns, rows }: { columns: readonly string[]; row
         {rows.map((row, at) => (
           <tr key={at}>
             <td class="bd-origin">
-              <bdi>{row.origin}</bdi>
+              <Value text={row.origin} />
             </td>
             {ranked && <td class="bd-moves-by">{row.moves === null ? '' : <Moves by={row.moves} />}</td>}
             {row.cells.map((cell, column) => (
@@ -137,7 +137,7 @@ function Instead({ fault }: { fault: Fault }) {
           <li key={at}>
             {each.records.map((record, place) => (
               <span key={place} class="bd-named">
-                <Value class="bd-record" text={record.record} /> <bdi class="bd-facts">{record.origin}</bdi>
+                <Value class="bd-record" text={record.record} /> <Value class="bd-facts" text={record.origin} />
               </span>
             ))}
             {each.total > each.records.length && (

@@ -1,6 +1,7 @@
 /** The fields of a record: to look at, and as texts to edit. What is edited is text, and the kernel reads it as what the field has. */
 import { useId, useState } from 'preact/hooks';
 import type { Culprit, Edit, Field } from '../crashing';
+import { Value } from './value';
 import { counted } from './words';
 
 export function RecordFields({ known }: { known: Culprit }) {
@@ -17,16 +18,16 @@ export function RecordFields({ known }: { known: Culprit }) {
                     {field.edited && (
                       <>
                         <ins>
-                          <bdi>{field.now}</bdi>
+                          <Value text={field.now ?? ''} />
                         </ins>{' '}
                       </>
                     )}
                     {field.edited ? (
                       <del>
-                        <bdi>{field.value}</bdi>
+                        <Value text={field.value} />
                       </del>
                     ) : (
-                      <bdi>{field.value}</bdi>
+                      <Value text={field.value} />
                     )}
                   </div>
                 </td>
@@ -169,7 +170,7 @@ function Untouched({ field }: { field: Field }) {
   return (
     <>
       <div class="bd-value">
-        <bdi>{field.value}</bdi>
+        <Value text={field.value} />
       </div>
       <span class="bd-hint">{field.why}</span>
     </>

@@ -2,6 +2,7 @@
 import type { Page } from '../tracing';
 import { neighbour } from './arrows';
 import { Cells, Columns } from './cells';
+import { Value } from './value';
 
 export interface RecordTableProps {
   readonly page: Page;
@@ -69,7 +70,7 @@ export function RecordTable({ page, chosen, choose, step }: RecordTableProps) {
               </td>
               {page.names !== null && (
                 <td class={page.origins ? 'bd-origin' : 'bd-rid'}>
-                  <bdi>{page.names[at]}</bdi>
+                  <Value text={page.names[at] ?? ''} />
                 </td>
               )}
               <Cells row={row} />

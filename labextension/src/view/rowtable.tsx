@@ -1,5 +1,6 @@
 /** A page of rows as a table, with where each is from if that is known. */
 import { Cells, Columns } from './cells';
+import { Value } from './value';
 
 export interface RowTableProps {
   readonly label: string;
@@ -27,7 +28,7 @@ export function RowTable({ label, busy, columns, left, rows, names = null }: Row
             <tr key={at}>
               {names !== null && (
                 <td class="bd-origin">
-                  <bdi>{names[at]}</bdi>
+                  <Value text={names[at] ?? ''} />
                 </td>
               )}
               <Cells row={row} />

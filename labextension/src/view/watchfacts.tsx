@@ -1,5 +1,6 @@
 /** What a watch knows: how much it saw, the latest records, calls that hang, records that took long, and what went wrong. */
 import type { WatchLine } from '../watching';
+import { Value } from './value';
 import { counted, number, seconds, time } from './words';
 
 export function WatchFacts({ watch }: { watch: WatchLine }) {
@@ -45,7 +46,7 @@ function Seen({ watch }: { watch: WatchLine }) {
         {watch.records.map((each, at) => (
           <li key={at}>
             <time dateTime={new Date(each.when * 1000).toISOString()}>{time(each.when)}</time>
-            <bdi class="bd-record">{each.record}</bdi>
+            <Value class="bd-record" text={each.record} />
           </li>
         ))}
       </ol>
@@ -66,7 +67,7 @@ function Hangs({ watch }: { watch: WatchLine }) {
         {watch.hangs.map((each, at) => (
           <li key={at} class={each.state === 'ended' ? '' : 'bd-bad'}>
             <span class="bd-took">{`${STATES[each.state]} ${seconds(each.seconds ?? 0)}`}</span>
-            <bdi class="bd-record">{each.record}</bdi>
+            <Value class="bd-record" text={each.record} />
             <Where operator={watch.operator === null ? each.operator : null} line={each.line} />
           </li>
         ))}
@@ -88,7 +89,7 @@ function Slow({ watch }: { watch: WatchLine }) {
             <span class="bd-took" title={`${number(each.deviations ?? 0)} standard deviations beyond the mean`}>
               {seconds(each.seconds ?? 0)}
             </span>
-            <bdi class="bd-record">{each.record}</bdi>
+            <Value class="bd-record" text={each.record} />
             <Where operator={watch.operator === null ? each.operator : null} line={null} />
           </li>
         ))}
@@ -110,7 +111,7 @@ function Errors({ watch }: { watch: WatchLine }) {
           <li key={at} class="bd-bad">
             <bdi>{each.exception}</bdi>
             <span>
-              on <bdi class="bd-record">{each.record}</bdi>
+              on <Value class="bd-record" text={each.record} />
             </span>
             <Where operator={null} line={each.line} />
           </li>
