@@ -10,7 +10,7 @@ from bigdebug.spark.across.saved import RDDStep
 from bigdebug.spark.across.sources import Sources
 from bigdebug.spark.crossing import Crossing
 from bigdebug.spark.rdd.recorder import Recorder
-from bigdebug.spark.sql.frame_runs import FrameRuns
+from bigdebug.spark.sql.recorder import FrameRecorder
 from bigdebug.spark.sql.runs import FrameRun
 from bigdebug.trace.across.step import Step
 from bigdebug.trace.run import Run
@@ -19,7 +19,7 @@ from bigdebug.trace.run import Run
 class RunSteps:
     """The captured runs of one session as steps; each is one step for as long as the session knows the run."""
 
-    def __init__(self, recorder: Recorder, frames: FrameRuns, crossing: Crossing) -> None:
+    def __init__(self, recorder: Recorder, frames: FrameRecorder, crossing: Crossing) -> None:
         self._recorder = recorder
         self._frames = frames
         self._crossing = crossing

@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from pyspark import RDD
 
 from bigdebug.agents.operations import Frames
@@ -17,10 +16,11 @@ from bigdebug.errors import ReplayError
 from bigdebug.localize.comparison import Comparison, compared
 from bigdebug.spark.asking import asking
 from bigdebug.spark.predicate import EDIT, answering, told
+from bigdebug.spark.rdd.entry import Entry
 from bigdebug.spark.rdd.evaluate import Evaluator, evaluable, needed
-from bigdebug.spark.rdd.positional import entries, partitionwise
+from bigdebug.spark.rdd.positional import partitionwise
 from bigdebug.trace.counts import complete
-from bigdebug.trace.places import Places, count, union
+from bigdebug.trace.places import Places, count
 from bigdebug.trace.trace import all_records
 
 if TYPE_CHECKING:
@@ -52,11 +52,10 @@ class Replay:
         self._trace = trace
         self._exclude = exclude
         self._edit = None if edit is None else answering(edit)
-        self._absent = absent
         self._run = trace.run
         self._questions = trace._questions
         self._target = self._run.subject if target is None else target
-        self._at = None if at is None else trace._operator(at)
+        self._entry = Entry(trace, exclude, None if at is None else trace._operator(at), edit is not None, absent, self._target)
 
     # ---- results ----------------------------------------------------------------------------------------------
 
@@ -126,78 +125,9 @@ class Replay:
     # ---- which records ----------------------------------------------------------------------------------------
 
     @property
-    def _anew(self) -> bool:
-        """True if other records than the traced ones run, or changed ones: then nothing of the run is kept."""
-        return self._exclude or self._edit is not None
-
-    @cached_property
     def cut(self) -> dict[int, Places]:
         """Where the program is entered, and with which records of the run."""
-        cut: dict[int, Places]
-        if self._exclude:
-            traced = self._aimed()
-            cut = {o: self._everything(o) if self._edit else _minus(self._everything(o), p) for o, p in traced.items()}
-            return cut | {s: self._everything(s) for s in self._others(traced)}
-        cut = self._entered()
-        return {s: {} for s in self._others(cut)} | cut
-
-    def _entered(self) -> dict[int, Places]:
-        """What the traced records were made of, at the last operators on each way that the program is entered at."""
-        graph, trace = self._run.graph, self._trace
-        found: dict[int, Places] = {}
-        goals = {s.id for s in graph.sources} | (set() if self._anew else entries(graph, self._absent))
-        if self._at is not None:
-            here = self._aimed()[self._at]
-            if self._ahead:
-                cut: dict[int, Places] = {self._at: here}
-                behind = self._sources_of_trace()
-                return cut | {s: places for s, places in behind.items() if self._reachable(s, cut)}
-            goals.add(self._at)
-        for operator in goals.intersection(trace.operators):
-            found[operator] = trace.standing.get(operator, {})
-        going = [o for o in trace.operators if o not in goals]
-        if going:
-            standing = trace._to(going, lambda: {o: trace.standing.get(o, {}) for o in going})._step(goals, ahead=False).standing
-            for operator, places in standing.items():
-                found[operator] = union(found.get(operator, {}), places)
-        return found
-
-    def _others(self, cut: Mapping[int, Any]) -> list[int]:
-        """Sources that the subject still reads when the program is cut at ``cut``."""
-        return [s.id for s in self._run.graph.sources if s.id not in cut and self._reachable(s.id, cut)]
-
-    @property
-    def _ahead(self) -> bool:
-        """True if ``at`` is an operator that the trace has still to reach."""
-        return not any(self._at in self._run.graph.upstream(o) for o in self._trace.operators)
-
-    def _aimed(self) -> Mapping[int, Places]:
-        """The traced records at the operator where they are restricted, dropped or changed."""
-        trace = self._trace
-        if self._at is None:
-            return self._sources_of_trace()
-        aimed: Mapping[int, Places] = (trace.forward_to(self._at) if self._ahead else trace.back_to(self._at)).standing
-        return aimed
-
-    def _sources_of_trace(self) -> Mapping[int, Places]:
-        sources: Mapping[int, Places] = self._trace.goBackAll().standing
-        return sources
-
-    def _reachable(self, source: int, cut: Mapping[Any, Any]) -> bool:
-        """Whether the subject still reads ``source`` when the program is cut at ``cut``."""
-        todo, seen = [self._target], set()
-        while todo:
-            operator = todo.pop()
-            if operator == source:
-                return True
-            if operator not in seen and operator not in cut:
-                seen.add(operator)
-                todo.extend(self._run.graph[operator].parents)
-        return False
-
-    def _everything(self, operator: int) -> dict[int, Any]:
-        sizes = dict(self._trace._sizes(operator, list(range(self._run.graph[operator].partitions))))
-        return {p: np.arange(n, dtype=np.int64) for p, n in sizes.items()}
+        return self._entry.cut
 
     @cached_property
     def program(self) -> list[Captured]:
@@ -209,7 +139,7 @@ class Replay:
     @cached_property
     def _passed(self) -> frozenset[int]:
         """Operators that are computed on the way to the traced records."""
-        if self._anew:
+        if self._entry.anew:
             return frozenset()
         on_the_way = {u for o in self._trace.operators for u in self._run.graph.upstream(o)}
         return frozenset(rdd._definition.operator.id for rdd in self.program).intersection(on_the_way).difference(self.cut)
@@ -246,24 +176,21 @@ class Replay:
         with self._trace._recorder.plain():
             if not self._exclude:
                 made = self._questions.distributed(operator, places)
-                made = made if self._edit is None or not self._edits(operator) else made.map(self._edit)
-            elif operator not in self._aimed():
+                made = made.map(self._edit) if self._edit is not None and self._entry.edits(operator) else made
+            elif operator not in self._entry.aimed:
                 return rdd
             else:
-                chosen = Without(dict(self._aimed()[operator]), self._edit)
-                made = self._questions.distributed(operator, self._everything(operator), chosen)
+                chosen = Without(dict(self._entry.aimed[operator]), self._edit)
+                made = self._questions.distributed(operator, self._entry.everything(operator), chosen)
         if self._edit is None:
             made.partitioner = rdd.partitioner  # they stand where they stood
         return self._trace._recorder.captured(made)
-
-    def _edits(self, operator: int) -> bool:
-        return operator == self._at if self._at is not None else True
 
     def _in_one_task(self, counting: bool) -> Any | None:
         """The result if one task can compute it as Spark would, else None."""
         if sum(map(count, self.cut.values())) > IN_PROCESS:
             return None
-        if not evaluable(self.program, self.cut, changed=self._anew):
+        if not evaluable(self.program, self.cut, changed=self._entry.anew):
             return None
         evaluator = Evaluator(self._trace._recorder, self._questions)
         shipped = self.shipped(evaluator, self.cut)
@@ -271,7 +198,7 @@ class Replay:
             return None
         given = {}
         for operator, frames in shipped.items():
-            edited = self._edited(operator)
+            edited = self._entry.edited(operator)
             given[operator] = evaluator.given(
                 frames, self._run.graph[operator].partitions, edited, self._edit if edited else None
             )
@@ -289,16 +216,3 @@ class Replay:
                     return None
                 found[operator] = frames
         return found
-
-    def _edited(self, operator: int) -> Mapping[int, Any]:
-        """Which of the records that the program is entered with are edited, by partition."""
-        if self._edit is None or not self._edits(operator):
-            return {}
-        if self._exclude:
-            return dict(self._aimed().get(operator, {}))
-        return {p: np.arange(len(at)) for p, at in self.cut[operator].items()}
-
-
-def _minus(everything: Mapping[int, Any], places: Places) -> dict[int, Any]:
-    return {p: np.setdiff1d(at, places[p], assume_unique=True) if p in places else at for p, at in everything.items()}
-
