@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bigdebug.datasets import naming
+from bigdebug.datasets.databases import of_jdbc
 from bigdebug.datasets.model import Dataset
 from bigdebug.datasets.secrets import without_secrets
 
@@ -67,7 +68,7 @@ def test_files_have_one_name(uri: str) -> None:
 
 @pytest.mark.parametrize(("url", "table"), JDBC)
 def test_tables_of_databases_have_one_name(url: str, table: str) -> None:
-    found = naming.of_jdbc(url, table)
+    found = of_jdbc(url, table)
     assert (found.namespace, found.name) == JDBC[url, table]
 
 
@@ -75,7 +76,7 @@ def test_tables_of_databases_have_one_name(url: str, table: str) -> None:
 def test_who_asks_is_no_part_of_a_table_and_two_tables_are_two(url: str) -> None:
     """Also when what is secret has been taken out of their names."""
     def named(user: str, password: str, table: str) -> str:
-        return without_secrets(str(naming.of_jdbc(f"jdbc:{url}".replace("%u", user).replace("%p", password), table)))
+        return without_secrets(str(of_jdbc(f"jdbc:{url}".replace("%u", user).replace("%p", password), table)))
 
     assert named("bob", "hunter22", "s.t") == named("eve", "pass+word1", "s.t")
     assert named("bob", "hunter22", "s.t") != named("bob", "hunter22", "s.u")
@@ -95,14 +96,14 @@ def test_topics_and_what_is_not_known() -> None:
     assert naming.of_source("odd", {"host": "bob:hunter2@h:9200"}) == Dataset("odd", "h:9200")
     assert naming.of_source("mongo", {"connection.uri": "mongodb://u:p@h/?x=1", "database": "d", "collection": "c"}) == Dataset("mongo", "h/d.c")
     assert naming.of_source("snowflake", {"sfURL": "a.b.com", "sfDatabase": "D", "sfSchema": "S", "dbtable": "T", "sfPassword": "p"}) == Dataset("snowflake", "a.b.com/D.S.T")
-    assert naming.of_source("redshift", {"url": "jdbc:redshift://h/d?user=u", "dbtable": "t"}) == naming.of_jdbc("jdbc:redshift://h/d", "t")
+    assert naming.of_source("redshift", {"url": "jdbc:redshift://h/d?user=u", "dbtable": "t"}) == of_jdbc("jdbc:redshift://h/d", "t")
     assert naming.of_source("csv", {"PATH": "/a"}) == naming.of_path("/a")
     assert str(naming.of_source("rate", {})) == "rate"
 
 
 @given(st.text(), st.text(), st.text())
 def test_any_text_has_a_name(uri: str, table: str, servers: str) -> None:
-    for found in (naming.of_path(uri), naming.of_jdbc(uri, table), naming.of_table(table, uri, uri), naming.of_kafka(servers, table)):
+    for found in (naming.of_path(uri), of_jdbc(uri, table), naming.of_table(table, uri, uri), naming.of_kafka(servers, table)):
         assert isinstance(str(found), str)
 
 
