@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -130,6 +131,31 @@ class ParquetSource:
         return pa.repeat(pa.scalar(told.get(name), plain), len(batch))
 
 
+class _Marked:
+    """A file with a line behind its last one that is no row: if nobody is told of it, it was taken for part of a text that is never closed."""
+
+    def __init__(self, file: Any) -> None:
+        self._file = file
+        # One field, and rows have two or more.
+        self._mark = secrets.token_hex(16)
+        self._left = [f"\n{self._mark}\n".encode()]
+        self.seen = False
+        self.closed = False
+
+    def read(self, size: int) -> bytes:
+        data: bytes = self._file.read(size)
+        return data or (self._left.pop() if self._left and size else b"")
+
+    def sees(self, line: str) -> bool:
+        """Whether this malformed line is that one."""
+        self.seen = self.seen or line == self._mark
+        return line == self._mark
+
+    def close(self) -> None:
+        self._file.close()
+        self.closed = True
+
+
 @dataclass(frozen=True)
 class CsvSource:
     """Text files with a header line; an empty field is null, unless it is quoted."""
@@ -140,7 +166,7 @@ class CsvSource:
     def names(self) -> list[str]:
         with _reading(self.files[0].name):
             for block in _BLOCKS:
-                with _longer(block), self._reader(self.files[0], None, [], block) as reader:
+                with _longer(block), self._reader(self.files[0], _stream(self.files[0]), None, lambda row: "skip", block) as reader:
                     return list(reader.schema.names)
         raise AssertionError("the last block raises")
 
@@ -168,19 +194,26 @@ class CsvSource:
                     break
 
     def _parsed(self, file: Path, columns: Sequence[str], odd: list[tuple[int, str]], block: int) -> Iterator[pa.RecordBatch]:
-        """All batches, and an empty one behind the last; ``odd`` has what was malformed so far."""
-        with self._reader(file, columns, odd, block) as reader:
-            yield from reader
-            yield pa.RecordBatch.from_pylist([], reader.schema)
+        """All batches, and an empty one behind the last; ``odd`` has what was malformed so far. Raises ProvenanceError where a quote is never closed."""
+        marked = _Marked(_stream(file))
 
-    def _reader(self, file: Path, columns: Sequence[str] | None, odd: list[tuple[int, str]], block: int) -> Any:
         def skip(row: Any) -> str:
-            odd.append((row.number, row.text))
+            if not marked.sees(row.text):
+                odd.append((row.number, row.text))
             return "skip"
 
+        with self._reader(file, marked, columns, skip, block) as reader:
+            yield from reader
+            if not marked.seen:
+                raise ProvenanceError(
+                    f"{file.name} has a quote that is never closed: what is behind it would be one text, and no triples", remedy="Close the quote, or write it twice within quotes.",
+                )
+            yield pa.RecordBatch.from_pylist([], reader.schema)
+
+    def _reader(self, file: Path, stream: Any, columns: Sequence[str] | None, skip: Callable[[Any], str], block: int) -> Any:
         # One thread, for several cannot tell numbers of lines; they count the header, and no blank ones.
         return arrow_csv.open_csv(
-            pa.input_stream(os.fspath(file), compression="detect"),
+            stream,
             arrow_csv.ReadOptions(use_threads=False, block_size=block),
             arrow_csv.ParseOptions(delimiter=_separator(file), newlines_in_values=True, invalid_row_handler=skip),
             arrow_csv.ConvertOptions(
@@ -292,6 +325,10 @@ def _kind(file: Path) -> str:
 
 def _separator(file: Path) -> str:
     return _SEPARATORS[_kind(file)]
+
+
+def _stream(file: Path) -> Any:
+    return pa.input_stream(os.fspath(file), compression="detect")
 
 
 def _ignored(file: str, line: int, text: str) -> None:

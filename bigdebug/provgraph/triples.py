@@ -54,7 +54,7 @@ class Triples:
                 require(source.names, name)
         if ids not in ("auto", "int", "text"):
             raise ProvenanceError("Ids are integers or texts", value=ids, remedy='Say ids="int", ids="text", or leave it out.')
-        return cls(source, names[0], names[1], names[2], *_kinds(source, source.sample([name for name in names if name]), names, ids))
+        return cls(source, names[0], names[1], names[2], *_kinds(source, source.sample([name for name in dict.fromkeys(names) if name]), names, ids))
 
     def chunks(self, rows: int, size: int, findings: Findings, tables: tuple[str, str] | None = None) -> Iterator[Chunk]:
         """All of it, in chunks of up to ``rows`` rows and about ``size`` bytes; rows that are no triples are left out and told of."""
@@ -141,6 +141,8 @@ def names_of(wanted: Any) -> tuple[str, str, str | None]:
         raise ProvenanceError(
             "Triples have three columns, told by their names", value=wanted, remedy='Name those of src, dst and op: ("src", "dst", "op"); None: no operations.'
         )
+    if wanted[0] == wanted[1]:
+        raise ProvenanceError("Columns of src and dst are two: all triples would derive items from themselves", value=wanted, remedy="Name the column of each.")
     return wanted[0], wanted[1], wanted[2]
 
 

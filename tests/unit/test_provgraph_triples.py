@@ -176,6 +176,21 @@ def test_files_that_are_none_are_refused_by_name(tmp_path, name, content, becaus
         read(tmp_path / name)
 
 
+@pytest.mark.parametrize("text", ['1,2,"R\n3,4,S\n', '1,2,"R"\n3,4,"S""\n', '"1,2,R\n3,4,S', '1,2,R\n3,4,S"\n"5,6,T\n'])
+@pytest.mark.parametrize("columns", [("src", "dst", "op"), ("src", "dst", None)])
+def test_a_quote_that_is_never_closed_swallows_no_triples_in_silence(tmp_path, text, columns):
+    (tmp_path / "t.csv").write_text("src,dst,op\n" + text)
+    with pytest.raises(ProvenanceError, match=r"t\.csv has a quote that is never closed"):
+        read(tmp_path / "t.csv", columns=columns)
+
+
+@pytest.mark.parametrize("end", ["", "\n", "\r\n", "\n\n", ' "', '\n7,8,"""T"""', '\n7,8,"a\nb"'])
+def test_files_end_in_several_ways(tmp_path, end):
+    (tmp_path / "t.csv").write_bytes(b"src,dst,op\n5,6,R" + end.encode())
+    found, told = read(tmp_path / "t.csv")
+    assert (len(found), told) == (1 + ("7" in end), {})
+
+
 @pytest.mark.parametrize("given", [FRAME[:0], FRAME[:0].astype(object), pa.table({name: pa.nulls(0) for name in ("src", "dst", "op")})])
 def test_no_triples_are_none(given):
     assert read(given) == ([], {})
@@ -226,6 +241,13 @@ def test_files_that_are_altered_within_are_refused_by_name(tmp_path):
 def test_names_of_columns_are_three_texts(columns):
     with pytest.raises(ProvenanceError, match="three columns"):
         read(FRAME, columns=columns)
+
+
+def test_columns_of_ids_are_two(tmp_path):
+    with pytest.raises(ProvenanceError, match="src and dst are two"):
+        read(FRAME, columns=("src", "src", "op"))
+    FRAME.to_csv(tmp_path / "t.csv")
+    assert {op for *_, op in read(tmp_path / "t.csv", columns=("src", "dst", "src"))[0]} == set(FRAME["src"].astype(str))
 
 
 def test_a_column_that_pandas_has_no_values_of_has_no_type():
