@@ -6,6 +6,7 @@ and so do the functions that it calls.
 
 from __future__ import annotations
 
+import contextlib
 import copyreg
 import functools
 import itertools
@@ -21,9 +22,13 @@ import numpy as np
 from bigdebug.actors.codes import Untried, library, live
 from bigdebug.actors.frames_apart import array_apart, pandas_apart
 from bigdebug.actors.room import Room
-from bigdebug.actors.shared import ATOMS, Shared, all_atoms, filled, fixed
+from bigdebug.actors.rows_apart import rows_apart
+from bigdebug.actors.shared import ATOMS, Shared, all_atoms, filled, fixed, slots
 from bigdebug.actors.spaces import Spaces
 from bigdebug.shown import shown
+
+_TELLING = ("__reduce__", "__reduce_ex__", "__getstate__", "__getnewargs__", "__getnewargs_ex__")
+"""By what a class says what is copied of an object."""
 
 _ITERATORS: tuple[type[Any], ...] = (type(iter([])), type(iter(())), type(iter(range(0))), type(iter("")), itertools.count)
 """Iterators that tell where they are."""
@@ -50,6 +55,11 @@ class Apart:
             raise
         except Exception as error:  # of a type's own code
             raise _uncopied(value, error) from error
+
+    def of_rows(self, rows: Any) -> Any:
+        """A copy of rows of a frame, which take no room of that for functions."""
+        self._charge = Room().charge
+        return rows_apart(rows, self.of)
 
     @contextmanager
     def lent(self) -> Iterator[None]:
@@ -142,6 +152,8 @@ class Apart:
             raise Untried(f"a {kind.__name__} cannot be copied: it stands for something elsewhere")
         if hasattr(kind, "__del__"):
             raise Untried(f"a {kind.__name__} cannot be copied: it does something when it is no more")
+        if self._tells(kind):
+            return self._attributes(value)
         own = next((each for each in kind.__mro__ if "__reduce_ex__" in vars(each) or "__reduce__" in vars(each)), object)
         plain = own is object and "__getstate__" not in [name for each in kind.__mro__[:-1] for name in vars(each)]
         if not (plain or kind in _ITERATORS or self._trusted(kind) or kind in copyreg.dispatch_table):
@@ -156,6 +168,25 @@ class Apart:
                 return value
             raise Untried(f"there is one {kind.__name__} alone")
         return self._rebuilt(value, *told)
+
+    def _tells(self, kind: type[Any]) -> bool:
+        """Whether a class of the user's says itself what is copied of it. That may be less than it is, and saying so may change it."""
+        reduce = copyreg.dispatch_table.get(kind)
+        own = any(name in vars(each) for each in kind.__mro__ if not library(each.__module__) for name in _TELLING)
+        return own or (reduce is not None and not library(reduce.__module__))
+
+    def _attributes(self, value: Any) -> Any:
+        """A copy by its attributes, all of them. Raises Untried for a class that is made of one that holds something else."""
+        kind = type(value)
+        if hasattr(kind, "__deepcopy__") or any(library(each.__module__) and each.__module__ not in ("abc", "typing") for each in kind.__mro__[:-1]):
+            raise Untried(f"a {kind.__name__} cannot be copied for certain")
+        made = self._keep(value, object.__new__(kind))
+        if hasattr(value, "__dict__"):
+            vars(made).update({name: self._of(each) for name, each in vars(value).items()})
+        for slot in slots(kind):
+            with contextlib.suppress(AttributeError):  # it has no value yet
+                slot.__set__(made, self._of(slot.__get__(value)))
+        return made
 
     def _trusted(self, kind: type[Any]) -> bool:
         """Whether a class tells all that its objects are, as its own code says: those of Python and of the packages known, without iterators; and the user's."""
@@ -267,11 +298,12 @@ class Copies:
         self._room = Room()
 
     @contextmanager
-    def of(self, *values: Any) -> Iterator[Any]:
-        """Within: copies that belong together. Raises Untried."""
+    def of(self, *values: Any, rows: Any = None) -> Iterator[Any]:
+        """Within: copies that belong together, and of some rows behind them: an object in a cell that a function remembers is one for its copy, too. Raises Untried."""
         apart = Apart(self._room)
         with apart.lent():
-            yield apart.of(values)
+            made = apart.of(values)
+            yield made if rows is None else (*made, apart.of_rows(rows))
 
 
 _MAKERS: dict[type[Any], Callable[[Apart, Any], Any]] = {

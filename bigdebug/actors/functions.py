@@ -147,8 +147,8 @@ class FrameFunction:
         copies = Copies()
 
         def call(few: Any) -> Any:
-            with copies.of(self._function, args, kwargs) as (function, more, named):
-                return function(few, *more, **named)
+            with copies.of(self._function, args, kwargs, rows=few) as (function, more, named, mine):
+                return function(mine, *more, **named)
 
         return call
 

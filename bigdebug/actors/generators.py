@@ -66,7 +66,7 @@ def _passing(function: Transform, promise: Promise, name: str, home: Home, recor
         with suppress(GeneratorExit), capture.failing(actor):  # nobody wants more
             yield from capture.outputs(records)
         inputs, outputs, associations, why = capture.ended()
-        actor.commit_as(Items(inputs), Items(outputs), associations, why)
+        actor.commit_as(Items(inputs), Items(outputs), associations, why, capture.believed)
 
 
 class Capture:
@@ -109,6 +109,12 @@ class Capture:
         paired = self._stopped()
         associations, why = self._associations(paired)
         return paired.inputs, paired.outputs, associations, why
+
+    @property
+    def believed(self) -> str:
+        """On how few records it was seen that the promise holds; empty if that were all, or if it was not tried or is broken. Asked when it ended."""
+        trial = self._trial
+        return "" if trial is None or trial.believed or trial.broken() else trial.tried(self._stopped().inputs)
 
     def _stopped(self) -> Paired:
         paired = self._paired or Paired(self._nothing, (), self._promise.each)

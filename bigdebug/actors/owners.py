@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bigdebug.actors.alike import CLOSE
 from bigdebug.actors.columns import Column
 from bigdebug.actors.exactly import places
 from bigdebug.actors.keys import Keys
 from bigdebug.actors.odd import Odd
-from bigdebug.actors.promises import CLOSE, Broken
+from bigdebug.actors.promises import Broken
 from bigdebug.actors.scattered import SomeGroups, more_rows, rows_alone, rows_together
 from bigdebug.store.arrays import narrowest
 from bigdebug.trace.positions import Positions, members

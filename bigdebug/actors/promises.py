@@ -9,34 +9,31 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from math import isclose
+from itertools import chain
+from time import perf_counter
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from bigdebug.actors.apart import Apart
+from bigdebug.actors.alike import Close, same, same_unordered
 from bigdebug.actors.aside import aside, stopped
-from bigdebug.actors.cells import fixed
 from bigdebug.actors.codes import Untried
 from bigdebug.actors.columns import Column
-from bigdebug.actors.shared import fixed as fixed_value
 from bigdebug.shown import shown
 from bigdebug.trace.positions import Positions, distinct
 
 if TYPE_CHECKING:
     import pandas as pd
 
-CLOSE = 4 * 2.0**-52
-"""How much floats may differ, relatively: four units in the last place, for processors compute several numbers at once otherwise than one."""
-
 NOTHING_CAME = "What was promised is believed: nothing came of the rows that it was tried on, or its groups are too large to be tried"
 
 ENOUGH = 8
 """Rows that have to come of those that a function is tried on, or it is tried on more."""
 
-_UNORDERED = 2_000
-"""Rows that are looked for among others, each by each."""
+
+MOST_SECONDS = 1.0
+"""When trials have taken so long, no other begins: a function that takes long of a row, or of none, is tried on fewer."""
 
 
 class Broken(Exception):
@@ -93,15 +90,21 @@ class Probe:
 
 
 def probed(frame: pd.DataFrame, owners: Owners, call: Callable[[Any], Any]) -> list[Probe]:
-    """Try the function before it is called, on rows of its own, where nobody sees it and nothing stays of it (``aside``). Raises Broken if it raises, Untried if it would do what stays."""
+    """Try the function before it is called, on copies of rows, where nobody sees it and nothing stays of it (``aside``). Raises Broken if it raises, Untried if it would do what stays.
+
+    Once, and then as often as it should if that takes no longer than MOST_SECONDS.
+    """
+    found, began = list[Probe](), perf_counter()
     with aside():
         with telling():
-            chosen = [*(each[None] for each in owners.alone()), *owners.together()]
-        found = [_tried(frame, owners, each, call) for each in chosen]
-        for each in owners.more():
-            if sum(_length(probe.result) for probe in found) >= ENOUGH:
+            alone = [each[None] for each in owners.alone()]
+            chosen = [*alone[:1], *owners.together(), *alone[1:]]
+        for each in chain(chosen, owners.more()):
+            if len(found) >= len(chosen) and sum(_length(probe.result) for probe in found) >= ENOUGH:
                 break
             found.append(_tried(frame, owners, each, call))
+            if perf_counter() - began > MOST_SECONDS:
+                break
     return found
 
 
@@ -123,10 +126,9 @@ def _covered(probes: list[Probe]) -> int:
 def _tried(frame: pd.DataFrame, owners: Owners, chosen: Positions, call: Callable[[Any], Any]) -> Probe:
     places = owners.rows(chosen)
     rows = frame.iloc[places]
-    floats, mine = _floats(rows), _own(rows)
     try:
         with stopped():
-            return Probe(chosen, places, floats, call(mine))
+            return Probe(chosen, places, _floats(rows), call(rows))
     except (Untried, KeyboardInterrupt):
         raise
     except BaseException as error:  # the user's; an exit is one of a few rows alone
@@ -147,120 +149,10 @@ def kept(probes: list[Probe], result: Any, owners: Owners, of_result: Column) ->
         there = every[mine][np.argsort(of_every[mine], kind="stable")]
         order = np.argsort(tried, kind="stable")
         alone, others = probe.result.iloc[order], result.iloc[there]
-        if not np.array_equal(tried[order], np.sort(of_every[mine])) or not (same(alone, others, Close(owners.close, probe.floats)) or _same_unordered(alone, others, tried[order])):
+        if not np.array_equal(tried[order], np.sort(of_every[mine])) or not (same(alone, others, Close(owners.close, probe.floats)) or same_unordered(alone, others, tried[order])):
             raise Broken("it gave something else of a few rows alone than of the same rows among all others")
         seen = seen or bool(len(order))
     return seen
-
-
-@dataclass(frozen=True, eq=False)
-class Close:
-    """How much floats may differ, relatively, of 64 bits; of others it is some units in the last place. What was ``given`` is never close to something else."""
-
-    relative: float
-    given: npt.NDArray[np.float64]
-
-    def same(self, one: Any, other: Any, epsilon: float) -> bool:
-        """Whether arrays of floats are the same, null by null."""
-        differ = ~((one == other) | ((one != one) & (other != other)))
-        if not differ.any():
-            return True
-        one, other = one[differ], other[differ]
-        if not epsilon or not np.isfinite(one).all() or not np.isfinite(other).all() or np.isin(one, self.given).any():
-            return False
-        most = max(self.relative, 4 * epsilon)
-        return bool((np.abs(one - other) <= most * np.maximum(np.abs(one), np.abs(other))).all())
-
-
-def same(one: Any, other: Any, close: Close) -> bool:
-    """Whether two frames hold the same, row by row: types may differ as they do when other rows have nulls, and index and order of rows were looked at."""
-    import pandas as pd
-
-    if isinstance(one, pd.Series) or isinstance(other, pd.Series):
-        return type(one) is type(other) and _same_values(one, other, close)
-    if list(map(repr, one.columns)) != list(map(repr, other.columns)):
-        return False
-    if one.reset_index(drop=True).equals(other.reset_index(drop=True)):
-        return True
-    return all(_same_values(one.iloc[:, i], other.iloc[:, i], close) for i in range(one.shape[1]))
-
-
-def _same_unordered(one: Any, other: Any, owners: Positions) -> bool:
-    """Whether two frames hold the same rows of each owner, in any order: rows that a sort finds equal come in another one among others."""
-    if len(owners) > _UNORDERED or not hasattr(one, "columns") or list(map(repr, one.columns)) != list(map(repr, other.columns)):
-        return False
-    left = [list(zip(owners.tolist(), *(each.iloc[:, i].astype(object) for i in range(each.shape[1])))) for each in (one, other)]
-    for row in left[0]:
-        found = next((n for n, each in enumerate(left[1]) if all(same_cell(*cells, close=0.0) for cells in zip(row, each))), None)
-        if found is None:
-            return False
-        del left[1][found]
-    return not left[1]
-
-
-def _same_values(one: Any, other: Any, close: Close) -> bool:
-    import pandas as pd
-
-    floats, integers = ([of(each.dtype) for each in (one, other)] for of in (pd.api.types.is_float_dtype, pd.api.types.is_integer_dtype))
-    if any(floats) and all(map(max, floats, integers)):  # integers are floats where others are null: the same ones then, and no close ones
-        first, second = (each.to_numpy(dtype=float, na_value=np.nan) for each in (one, other))
-        return close.same(first, second, max(map(_epsilon, (one.dtype, other.dtype))) if all(floats) else 0.0)
-    return all(map(same_cell, one.astype(object).tolist(), other.astype(object).tolist()))
-
-
-def _epsilon(kind: Any) -> float:
-    """The unit in the last place, of a type of floats."""
-    kind = kind if isinstance(kind, np.dtype) else getattr(kind, "numpy_dtype", np.dtype(np.float64))
-    return float(np.finfo(kind).eps)
-
-
-def same_cell(one: Any, other: Any, close: float = CLOSE) -> bool:
-    """Whether two values are the same: nulls are, and floats that are close; collections by what is in them."""
-    if one is other:
-        return True
-    kind = type(one)
-    if kind is type(other):
-        if kind in (str, bytes, int, bool):
-            return bool(one == other)
-        if kind is float:
-            return isclose(one, other, rel_tol=close) or (one != one and other != other)
-        if kind in (tuple, list):
-            return len(one) == len(other) and all(same_cell(*cells, close=close) for cells in zip(one, other))
-        if kind is dict:
-            return one.keys() == other.keys() and all(same_cell(value, other[key], close) for key, value in one.items())
-    return _same_others(one, other)
-
-
-def _same_others(one: Any, other: Any) -> bool:
-    """The same of what pandas and numpy know."""
-    import pandas as pd
-
-    if pd.api.types.is_scalar(one) and pd.api.types.is_scalar(other):
-        if pd.isna(one) or pd.isna(other):
-            return bool(pd.isna(one) and pd.isna(other))
-        return bool(one == other)
-    try:
-        return bool(np.array_equal(np.asarray(one, dtype=object), np.asarray(other, dtype=object)) or repr(one) == repr(other))
-    except ValueError:  # arrays within arrays, of several lengths
-        return repr(one) == repr(other)
-
-
-def _own(rows: Any) -> Any:
-    """Rows that were taken out of a frame, and in them objects that nobody else holds."""
-    if rows.ndim == 1:
-        return _own(rows.to_frame()).iloc[:, 0].rename(rows.name)
-    mine = rows.copy(deep=False)  # they are no part of another frame to pandas then
-    mine.columns = rows.columns.view()  # what it is called may be changed
-    attributes = [each for each in type(rows)._metadata if not fixed_value(getattr(rows, each, None))]
-    if attributes:  # of a class of frames, which all its frames share
-        raise Untried(f"its frame has an attribute {attributes[0]!r}, which may change")
-    for i, kind in enumerate(mine.dtypes):
-        if kind == np.dtype(object) and not fixed(rows.iloc[:, i].to_numpy()):
-            cells = Apart().of(rows.iloc[:, i].tolist())
-            column = np.empty(len(cells), dtype=object)
-            column[:] = cells
-            mine.isetitem(i, column)
-    return mine
 
 
 def _floats(rows: Any) -> npt.NDArray[np.float64]:

@@ -14,7 +14,7 @@ from fractions import Fraction
 from functools import cached_property
 from itertools import chain
 from pathlib import PurePath
-from types import BuiltinFunctionType, CellType, CodeType, FunctionType, ModuleType
+from types import BuiltinFunctionType, CellType, CodeType, FunctionType, MemberDescriptorType, ModuleType
 from typing import Any, TypeGuard
 from uuid import UUID
 
@@ -190,6 +190,11 @@ def check_marks(name: str, value: Any, names: Named) -> None:
 def _defaults(function: FunctionType) -> Iterator[tuple[str, Any]]:
     yield from (("a default value", each) for each in function.__defaults__ or ())
     yield from (function.__kwdefaults__ or {}).items()
+
+
+def slots(kind: type[Any]) -> list[MemberDescriptorType]:
+    """Where objects of a class keep what stands in no ``__dict__``."""
+    return [each for owner in kind.__mro__ for each in vars(owner).values() if isinstance(each, MemberDescriptorType)]
 
 
 def filled(cell: CellType) -> bool:

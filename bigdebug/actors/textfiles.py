@@ -64,7 +64,7 @@ def _call(capture: Capture, name: str, home: Home, sources: list[str], target: s
         extents = [Extent(path, Unit.LINE, "text", options, stamps[path]) for path in sources]
         there = Extent(target, Unit.LINE, "text", options, stamp_of(target))
         inputs, outputs, associations, why = capture.ended()
-        actor.commit_as(rows_of(extents, read.counts(inputs)), Items(outputs, written.places(there)), associations, why)
+        actor.commit_as(rows_of(extents, read.counts(inputs)), Items(outputs, written.places(there)), associations, why, capture.believed)
 
 
 def _first(sources: Sequence[str], encoding: str) -> list[str] | None:

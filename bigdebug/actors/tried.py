@@ -6,20 +6,24 @@ import copy
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from itertools import chain, islice
+from time import perf_counter
 from typing import Any
 
 import numpy as np
 
+from bigdebug.actors.alike import same_cell
 from bigdebug.actors.apart import Copies
 from bigdebug.actors.aside import aside, stopped
 from bigdebug.actors.codes import Untried
-from bigdebug.actors.promises import Broken, same_cell
+from bigdebug.actors.promises import MOST_SECONDS, Broken
 from bigdebug.shown import shown
 
 FIRST = 8
 """Records that it is seen on."""
 
 BELIEVED = "What was promised is believed: the records come one by one, and none can be looked at before the function asks for it"
+
+LARGE = "What was promised is believed: what came of its records takes too long to be copied, so it was not tried"
 
 _MOST = 10_000
 """Outputs of one record that are looked at."""
@@ -47,6 +51,7 @@ class Trial:
         self._given: list[list[Any]] = []
         self._why = ""
         self._ended = False
+        self._seconds = 0.0
         self.believed = ""
         """Why it could not be tried, as a note; empty if it was."""
 
@@ -55,10 +60,12 @@ class Trial:
         if first is None:
             self.believed = BELIEVED
             return
-        copies = Copies()
+        copies, began = Copies(), perf_counter()
         try:
             with aside():
                 for record in first:
+                    if perf_counter() - began > MOST_SECONDS:
+                        break
                     with stopped(), copies.of(self._function, self._args, self._kwargs, record) as (function, args, kwargs, mine):
                         self._alone.append([self._copy(output) for output in islice(function(iter([mine]), *args, **kwargs), _MOST)])
         except Untried as why:
@@ -78,15 +85,23 @@ class Trial:
         """The outputs; copies of those of the first records are kept."""
         return chain(self._first(given), given, self._end())
 
+    def tried(self, count: int) -> str:
+        """On how many of so many records it was seen; empty if that were all."""
+        few = len(self._alone)
+        return f"what was promised was tried on {few} of {count:,} records" if 0 < few < count else ""
+
     def broken(self) -> str:
         """Why the function does not make each output of the record read last; empty if it was not seen otherwise."""
-        if self._why:
+        if self._why or self.believed:
             return self._why
         for number, (alone, outputs) in enumerate(zip(self._alone, self._given), 1):
             over = self._ended or number < len(self._given)  # all of its outputs have been taken, and none should come behind them
             same = len(alone) == len(outputs[:_MOST]) if over else len(alone) >= len(outputs[:_MOST])
-            if not same or not all(map(same_cell, alone, outputs)):
-                return "it gave something else of a record alone than of the same record among others, so an output is not made of the record read last alone"
+            try:
+                if not same or not all(map(same_cell, alone, outputs)):
+                    return "it gave something else of a record alone than of the same record among others, so an output is not made of the record read last alone"
+            except Exception as error:  # of what the outputs are
+                return f"its outputs cannot be compared ({type(error).__name__}: {shown(str(error))})"
         return ""
 
     def _first(self, given: Iterator[Any]) -> Iterator[Any]:
@@ -106,10 +121,17 @@ class Trial:
         return record
 
     def _keep(self, output: Any) -> None:
+        """Of many outputs of one record so many as of the record alone; of large ones, those that can be copied in a second."""
+        if len(self._given[-1]) >= _MOST:
+            return
+        began = perf_counter()
         try:
             self._given[-1].append(self._copy(output))
         except Broken as promise:
             self._why = str(promise)
+        self._seconds += perf_counter() - began
+        if self._seconds > MOST_SECONDS:
+            self.believed = LARGE
 
     def _copy(self, value: Any) -> Any:
         try:

@@ -2,6 +2,7 @@
 
 import collections
 import concurrent.futures
+import copyreg
 import dataclasses
 import enum
 import functools
@@ -546,6 +547,109 @@ def test_generators_give_what_they_give_without(home, make, tmp_path):
 def test_a_generator_that_numbers_is_refused(home):  # copies of the same beginning: one copy would number the records as the function does
     list(actors.generator(numbering(), each=True)(["a", "b"]))
     assert "has no lineage" in str(actors.steps()[-1].incomplete)
+
+
+class Counting:
+    """Counts how often it is copied, and leaves out what it counts."""
+
+    def __init__(self):
+        self.copied = 0
+        self.calls = []
+
+    def __getstate__(self):
+        self.copied += 1
+        return {}
+
+    def number(self, f):
+        self.calls.append(1)
+        return f.assign(n=self.copied, m=len(self.calls))
+
+
+class Registered:
+    def __init__(self):
+        self.copied = 0
+
+    def number(self, f):
+        return f.assign(n=self.copied)
+
+
+def _reduced(value):
+    value.copied += 1
+    return Registered, ()
+
+
+copyreg.pickle(Registered, _reduced)
+
+
+def helper_module():
+    module = sys.modules["typing_helpers"] = types.ModuleType("typing_helpers")
+    exec("class Memory:\n    def __init__(self):\n        self.calls = 0\n", module.__dict__)
+    memory = module.Memory()
+
+    def function(f):
+        memory.calls += 1
+        return f.assign(n=memory.calls)
+
+    return function
+
+
+def typed():
+    def cast(inner):
+        return lambda f: inner(f.astype(inner.__annotations__))
+
+    def function(f):
+        return f
+
+    function.__annotations__ = {"x": int}
+    return cast(function)
+
+
+@pytest.mark.parametrize("make", [lambda: Counting().number, lambda: Registered().number, helper_module, typed])
+def test_what_tells_less_of_itself_is_copied_whole(home, make):
+    plain, step = make(), actors.rows(make())
+    for _ in range(2):
+        assert_frame_equal(step(FRAME), plain(FRAME))
+        assert ended() == "told"
+
+
+class Missing:
+    pass
+
+
+MISSING, NONE = Missing(), object()
+
+
+def test_an_object_in_a_cell_that_the_function_knows_is_one_for_its_copy(home):
+    frame = pd.DataFrame({"v": [(MISSING, NONE, n)[n % 3] for n in range(60)]})
+    actors.rows(lambda f: f[[each is not MISSING and each is not NONE for each in f.v]])(frame)
+    assert ended() == "told"
+
+
+class Named:
+    def __init__(self, name):
+        self.name, self.calls = name, 0
+
+
+@pytest.mark.parametrize("where", ["index", "columns", "categories", "attrs"])
+def test_labels_that_may_change_are_not_touched_by_a_trial(home, where):
+    names = [Named(n) for n in range(60)]
+    frame = {
+        "index": lambda: pd.DataFrame({"x": range(60)}, index=pd.Index(names, dtype=object)), "columns": lambda: pd.DataFrame([range(60)] * 60, columns=pd.Index(names, dtype=object)),
+        "categories": lambda: pd.DataFrame({"x": pd.Categorical(names, categories=names)}), "attrs": FRAME.copy,
+    }[where]()
+    frame.attrs["held"] = names[0]
+    of = {"index": lambda f: f.index, "columns": lambda f: f.columns, "categories": lambda f: f.x.cat.categories, "attrs": lambda f: [f.attrs["held"]]}[where]
+
+    def count(f):
+        for each in of(f):
+            each.calls += 1
+        return f.assign(n=of(f)[0].calls)
+
+    actors.rows(count)(frame)
+    assert [each.calls for each in names] == [1, *([0] if where == "attrs" else [1]) * 59]
+    assert ended() == ("told" if where == "attrs" else "believed")
+    actors.rows(lambda f: f)(pd.DataFrame([range(2)] * 60, columns=pd.Index([("a", 1), ("b", 2)], tupleize_cols=False)))
+    assert ended() == "told"
 
 
 class Ending:

@@ -16,6 +16,7 @@ import sys
 import tempfile
 import threading
 import time
+import tracemalloc
 import types
 import warnings
 from importlib import import_module
@@ -463,3 +464,41 @@ def test_spark_is_not_asked_by_a_trial(home):
     exec("def function(f):\n    import pyspark.sql\n    return f\n", scope)
     actors.rows(scope["function"])(FRAME)
     assert ended() == "believed"
+
+
+# ---- how long it takes ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("count", [20, 60])
+def test_a_function_that_takes_long_is_tried_on_fewer_rows(home, count):
+    def slow(f):
+        time.sleep(0.3)
+        return f
+
+    began = time.perf_counter()
+    actors.rows(slow)(FRAME[:count])
+    assert time.perf_counter() - began < 2.5
+    assert ended() == "told"
+    assert actors.steps()[-1].believed.startswith("what was promised was tried on ")
+
+
+def test_a_generator_that_takes_long_is_tried_on_fewer_records(home):
+    def slow(records):
+        time.sleep(0.4)
+        yield from records
+
+    began = time.perf_counter()
+    assert list(actors.generator(slow, each=True)([*range(9)])) == [*range(9)]
+    assert time.perf_counter() - began < 2.5
+    assert ended() == "told"
+
+
+def test_of_many_outputs_of_a_record_few_are_held(home):
+    tracemalloc.start()
+    try:
+        count = sum(1 for _ in actors.generator(lambda records: ((each, n, "x" * 9) for each in records for n in range(20_000)), each=True)([1, 2]))
+        assert tracemalloc.get_traced_memory()[1] < 6_000_000
+    finally:
+        tracemalloc.stop()
+    assert count == 40_000
+    assert ended() != "refused"

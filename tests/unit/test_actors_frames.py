@@ -185,7 +185,7 @@ def test_what_pandas_cannot_tell_apart_is_no_error_of_the_step(home):
     assert len(actors.groups(lambda f: f, by="k", name="lists")(frame)) == 3
     assert any("lists has no lineage: pandas cannot tell" in each for each in last(home).incomplete)
     assert len(actors.rows(lambda f: f, name="strange")(frame)) == 3
-    assert any("strange has no lineage" in each for each in last(home).incomplete)
+    assert not any("has no lineage" in each for each in last(home).incomplete)  # they are the same, piece by piece
     assert len(actors.rows(lambda f: f.set_index("k"), name="labels")(frame)) == 3
     assert any("labels has no lineage" in each for each in last(home).incomplete)
     again = actors.whole(lambda f: f.copy())(frame)

@@ -1,5 +1,9 @@
 """Promises over frames: what does not hold of few rows, of rare ones or by little is seen on few trials; what was not tried is told."""
 
+import re
+from collections import Counter
+from fractions import Fraction
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -146,3 +150,119 @@ def test_ids_that_become_floats_are_refused_and_not_given_to_others(home, count)
     assert "no lineage" not in notes(home, means, small)[0]
     labelled = pd.DataFrame({"x": range(count)}, index=base + np.arange(count))
     assert "are one" in notes(home, actors.rows(lambda f: f.set_axis(f.index.astype(float))), labelled)[0]
+
+
+class ById:
+    """Two are equal if they have one id."""
+
+    def __init__(self, number, of_all):
+        self.number, self.of_all = number, of_all
+
+    def __eq__(self, other):
+        return self.number == other.number
+
+    def __hash__(self):
+        return hash(self.number)
+
+    def __repr__(self):
+        return f"ById({self.number})"
+
+
+class Slotted:
+    __slots__ = ("of_all",)
+
+    def __init__(self, of_all):
+        self.of_all = of_all
+
+    def __repr__(self):
+        return "Slotted"
+
+    def __reduce__(self):
+        return Slotted, (0,)
+
+
+def vectors(count, large):
+    return pd.DataFrame({"v": [np.full(large, float(n)) for n in range(count)], "k": np.arange(count) // 3})
+
+
+def middle(f):
+    return f.assign(v=[each + np.r_[np.zeros(900), np.full(100, float(len(f))), np.zeros(1000)] for each in f.v])
+
+
+HIDDEN = {
+    "the middle of an array": middle,
+    "the end of an array": lambda f: f.assign(v=[each[:3] + len(f) * 1e-10 for each in f.v]),
+    "its length": lambda f: f.assign(v=[np.zeros(1_500 + len(f)) for _ in f.v]),
+    "a frame in a cell": lambda f: f.assign(v=[pd.DataFrame({"a": [0.0] * 50 + [len(f)] + [0.0] * 50}) for _ in f.v]),
+    "a column in a cell": lambda f: f.assign(v=[pd.Series([0.0] * 50 + [len(f)] + [0.0] * 50) for _ in f.v]),
+    "what is equal by name": lambda f: f.assign(v=[ById(n, len(f)) for n in f.k]),
+    "in a list": lambda f: f.assign(v=[[ById(n, len(f))] for n in f.k]),
+    "in slots": lambda f: f.assign(v=[Slotted(len(f)) for _ in f.k]),
+    "in itself": lambda f: f.assign(v=[circle(len(f)) for _ in f.k]),
+}
+
+
+def circle(of_all):
+    found = [of_all]
+    found.append(found)
+    return found
+
+
+@pytest.mark.parametrize("name", HIDDEN)
+def test_what_looks_the_same_in_a_table_and_is_not_is_seen(home, name):
+    assert "wrong has no lineage" in notes(home, actors.rows(HIDDEN[name], name="wrong"), vectors(60, 2_000))[0]
+
+
+def test_objects_that_are_the_same_piece_by_piece_are_told(home):
+    weights = np.random.default_rng(1).normal(size=(50, 50)).astype("float32")
+
+    def right(f):
+        products = np.stack(list(f.v)).astype("float32") @ weights
+        return f.assign(
+            v=list(products), id=[ById(n, 7) for n in f.k], slots=[Slotted(n) for n in f.k], frame=[pd.DataFrame({"a": [n, None]}) for n in f.k], times=[pd.DatetimeIndex(["2024-01-01"]) for _ in f.k],
+            sets=[{n, "x"} for n in f.k], fraction=[Fraction(n, 7) for n in f.k], pattern=[re.compile(f"a{n}") for n in f.k], counts=[Counter([n, n]) for n in f.k],
+        )
+
+    (note,) = notes(home, actors.rows(right), vectors(60, 50))
+    assert note.startswith("what was promised was tried on ")
+
+
+def test_labels_of_groups_that_are_of_all_are_seen(home):
+    def share(f):
+        sums = f.groupby("k", as_index=False).x.sum()
+        return sums.set_axis((sums.x / sums.x.sum()).round(3))
+
+    def rank(f):
+        sums = f.groupby("k", as_index=False).x.sum()
+        return sums.set_axis(pd.Index(sums.x.rank().astype(int), name="rank"))
+
+    frame = pd.DataFrame({"k": np.arange(90) // 3, "x": np.arange(90.0)})
+    for wrong in (share, rank):
+        assert "wrong has no lineage" in notes(home, actors.groups(wrong, by="k", name="wrong"), frame)[0]
+    for right in (lambda f: f.groupby("k", as_index=False).x.sum().query("x > 30"), lambda f: f.groupby(["k"]).x.sum(), lambda f: f.groupby(["k", f.x % 2 > 0]).x.sum()):
+        assert "no lineage" not in "".join(notes(home, actors.groups(right, by="k"), frame))
+
+
+def test_outputs_that_cannot_be_compared_are_refused_and_end_no_program(home):
+    class Odd:
+        def __init__(self, record):
+            self.held = [record]
+            self.held.append(self.held)
+
+    assert len(list(actors.generator(lambda records: (Odd(each) for each in records), each=True)([1, 2, 3]))) == 3
+    assert "cannot be compared (RecursionError" in actors.steps(home)[-1].incomplete[0]
+
+
+def test_of_a_generator_it_is_told_on_how_many_records_it_was_tried(home, tmp_path):
+    def sections(records):
+        section = ""
+        for record in records:
+            section = record if record.startswith("[") else section
+            yield f"{section} {record}"
+
+    records = [*(f"a{n}\n" for n in range(20)), "[b]\n", "c\n"]
+    list(actors.generator(sections, each=True)(records))
+    (tmp_path / "in").write_text("".join(records))
+    actors.lines(sections, each=True)(tmp_path / "in", tmp_path / "out")
+    list(actors.generator(sections, each=True)(records[:8]))
+    assert [step.believed for step in actors.steps(home)] == [*["what was promised was tried on 8 of 22 records"] * 2, ""]

@@ -1,0 +1,54 @@
+"""Rows apart: a few rows of a frame, for a trial. Nothing in them is the user's that may change."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+
+from bigdebug.actors.cells import fixed as fixed_cells
+from bigdebug.actors.codes import Untried
+from bigdebug.actors.shared import all_atoms, fixed
+
+Copy = Callable[[Any], Any]
+
+
+def rows_apart(rows: Any, copy: Copy) -> Any:
+    """Rows that were taken out of a frame, and in them objects that nobody else holds. Raises Untried where labels, or what their class hands on, may change."""
+    if rows.ndim == 1:
+        return rows_apart(rows.to_frame(), copy).iloc[:, 0].rename(rows.name)
+    attributes = [each for each in type(rows)._metadata if not fixed(getattr(rows, each, None))]
+    if attributes:  # of a class of frames, which all its frames share
+        raise Untried(f"its frame has an attribute {attributes[0]!r}, which may change")
+    for name, labels in _labels(rows):
+        if not (all_atoms(labels) or all(map(_fixed_label, labels))):
+            raise Untried(f"{name} of its frame are objects that may change")
+    mine = rows.copy(deep=False)  # they are no part of another frame to pandas then
+    mine.columns = rows.columns.view()  # what it is called may be changed
+    mine.attrs = copy(rows.attrs)
+    for i, kind in enumerate(mine.dtypes):
+        if kind == np.dtype(object) and not fixed_cells(rows.iloc[:, i].to_numpy()):
+            cells = copy(rows.iloc[:, i].tolist())
+            column = np.empty(len(cells), dtype=object)
+            column[:] = cells
+            mine.isetitem(i, column)
+    return mine
+
+
+def _labels(rows: Any) -> Iterable[tuple[str, list[Any]]]:
+    """Labels that are objects. A copy of one could not be found among those of all rows."""
+    import pandas as pd
+
+    for name, index in (("labels", rows.index), ("names of columns", rows.columns)):
+        for level in range(index.nlevels):
+            values = index.get_level_values(level)
+            if values.dtype == object:
+                yield name, values.tolist()
+    for kind in rows.dtypes:
+        if isinstance(kind, pd.CategoricalDtype) and kind.categories is not None and kind.categories.dtype == object:
+            yield "categories", kind.categories.tolist()
+
+
+def _fixed_label(label: Any) -> bool:
+    return all(map(_fixed_label, label)) if type(label) in (tuple, frozenset) else fixed(label)
