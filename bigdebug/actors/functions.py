@@ -83,14 +83,20 @@ def _columns(left: Any, right: Any, options: dict[str, Any]) -> Any:
     import pandas as pd
 
     keys = {name: _none_of(options[name]) for name in ("on", "left_on", "right_on") if options.get(name) is not None}
-    return pd.merge(left.iloc[:0], right.iloc[:0], **{**options, **keys}).columns
+    return pd.merge(_without_rows(left), _without_rows(right), **{**options, **keys}).columns
+
+
+def _without_rows(frame: Any) -> Any:
+    """A frame with the same columns and no rows. They are objects: of an object pandas looks which type it is, and finds that nothing is no number."""
+    none = frame.iloc[:0].astype(object)
+    return none if none.index.nlevels > 1 else none.set_axis(none.index.astype(object))
 
 
 def _none_of(keys: Any) -> Any:
     """The names of keys; of keys that are values themselves, a value for each row, none."""
     if isinstance(keys, (list, tuple)):
         return type(keys)(map(_none_of, keys)) if type(keys) in (list, tuple) else keys
-    return keys.iloc[:0] if hasattr(keys, "iloc") else keys[:0] if getattr(keys, "ndim", 0) else keys
+    return keys.iloc[:0].astype(object) if hasattr(keys, "iloc") else keys[:0].astype(object) if getattr(keys, "ndim", 0) else keys
 
 
 def _marked(frame: pd.DataFrame, mark: str) -> pd.DataFrame:

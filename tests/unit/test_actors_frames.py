@@ -418,6 +418,9 @@ COLUMNS = {
     "keys that are values": (pd.DataFrame({0: [1, 2]}), pd.DataFrame({1: [1, 2]}), {"left_on": np.array([7, 8]), "right_on": [pd.Series([8, 9])]}),
     "keys with labels that are floats": (pd.DataFrame({0: [1, 2]}), pd.DataFrame({1: [1, 2]}), {"left_on": pd.Series([7, 8], index=[0.5, 1.5]), "right_on": [pd.Series([8, 9], index=[-0.5, 2.5])]}),
     "tuples": (pd.DataFrame({0: [1, 2], 1: [1, 1]}), pd.DataFrame({0: [1, 2], 1: [1, 1]}), {"on": (0, 1), "indicator": True, "how": "outer", "validate": "1:1"}),
+    "objects that are floats": (pd.DataFrame({"k": [1, 2]}, dtype=object), pd.DataFrame({"k": [1.0, np.nan]}), {"on": "k", "how": "outer"}),
+    "objects by labels that are floats": (pd.DataFrame({"k": [1, None]}, dtype=object), pd.DataFrame({"v": [1, 2]}, index=[1.0, 2.5]), {"left_on": "k", "right_index": True}),
+    "objects by values that are floats": (pd.DataFrame({"k": [1, 2]}, dtype=object), pd.DataFrame({"v": [1, 2]}), {"left_on": "k", "right_on": pd.Series([1.0, 2.5])}),
     "each with each": (pd.DataFrame({0: [1, 2]}), pd.DataFrame({1: [1, 2]}), {"how": "cross"}),
 }
 
