@@ -59,6 +59,7 @@ class Apart:
     def of_rows(self, rows: Any) -> Any:
         """A copy of rows of a frame, which take no room of that for functions."""
         self._charge = Room().charge
+        self._shared.watch(type(rows))  # it is at hand for who has a frame
         return rows_apart(rows, self.of)
 
     @contextmanager

@@ -31,6 +31,9 @@ _EVENTS = {
 }
 _WATCHED = frozenset((*_EVENTS, "open", _HEARD))
 
+_OURS = os.path.dirname(__file__)
+"""Where the function is called from."""
+
 _WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 
 
@@ -101,8 +104,8 @@ def _opens(trial: Trial, path: Any, mode: str | None, flags: int) -> str:
 
 
 def _importing(frame: FrameType | None) -> bool:
-    """Whether a module is being imported: half of one may not be left, and what it does it does once, for the real call too."""
-    while frame is not None:
+    """Whether the function imports a module: half of one may not be left, and what it does it does once, for the real call too. (The step itself may be called by a module that is imported.)"""
+    while frame is not None and not frame.f_code.co_filename.startswith(_OURS):
         if frame.f_code.co_filename.startswith("<frozen importlib"):
             return True
         frame = frame.f_back

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import dis
+import os
 import re
 import sys
+import sysconfig
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from importlib.util import find_spec
@@ -24,6 +26,9 @@ LIVE = ("py4j", "pyspark", "matplotlib.pyplot")
 """Packages and modules whose objects and functions stand for others elsewhere: in Spark, in a figure that is drawn."""
 
 _LIBRARIES = frozenset(("site-packages", "dist-packages"))
+_PYTHON = tuple(filter(None, {os.path.dirname(os.__file__), os.path.dirname(os.path.realpath(os.__file__)), sysconfig.get_config_var("DESTSHARED"), os.path.join(sys.base_exec_prefix, "DLLs")}))
+"""Where modules of Python's lie."""
+
 _GLOBALS = frozenset(("LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS"))
 _EVALUATED = re.compile(r"@([^\W\d]\w*)")
 """What ``eval`` and ``query`` of pandas take from the globals of who calls them."""
@@ -111,19 +116,25 @@ def live(name: Any) -> bool:
 
 
 def library(name: Any) -> bool:
-    """Whether a module of this name is Python's, of an installed package, or bigdebug's: what it remembers is no matter of the user's functions."""
+    """Whether a module of this name is Python's, of an installed package, or bigdebug's: what it remembers is no matter of the user's functions. (A module of the user's may have a name
+    that one of Python's has, too.)
+    """
     top = str(name).partition(".")[0]
-    if top in sys.stdlib_module_names or top in ("bigdebug", "pytest"):
-        return top != "__main__"
     if top == "__main__":
         return False
     there = sys.modules.get(str(name)) or sys.modules.get(top)
-    if there is not None:
-        path = getattr(there, "__file__", None)
-    else:
-        try:
-            spec = find_spec(top)
-        except (ImportError, ValueError):
-            spec = None
-        path = None if spec is None else spec.origin
-    return path is not None and not _LIBRARIES.isdisjoint(str(path).replace("\\", "/").split("/"))
+    if there is None and top in sys.stdlib_module_names:
+        return True
+    path = getattr(there, "__dict__", {}).get("__file__") if there is not None else _found(top)  # not its attribute: a module may compute those
+    if top in sys.stdlib_module_names:
+        return path is None or str(path).startswith(_PYTHON)
+    return top in ("bigdebug", "pytest") or (path is not None and not _LIBRARIES.isdisjoint(str(path).replace("\\", "/").split("/")))
+
+
+def _found(top: str) -> str | None:
+    """Where a module lies that is not imported."""
+    try:
+        spec = find_spec(top)
+    except (ImportError, ValueError):
+        return None
+    return None if spec is None else spec.origin

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import contextlib
 import enum
 import logging
@@ -79,6 +80,10 @@ class Shared:
                 if issubclass(each, enum.Enum):
                     self._members(each)
         return kind
+
+    def watch(self, kind: type[Any]) -> None:
+        """Watch over a class of a library, as over the user's."""
+        self._classes.setdefault(kind, dict(vars(kind)))
 
     @contextlib.contextmanager
     def unchanged(self) -> Iterator[None]:
@@ -165,6 +170,9 @@ def checked(function: FunctionType) -> Named:
     own = {name for name in found.imports if not library(name) or live(name)}
     if own:
         raise Untried(f"{function.__name__} imports {min(own)!r} when it is called")
+    for name in sorted(found.globals & vars(builtins).keys() - scope.keys()):
+        if not (isinstance(vars(builtins)[name], type) or fixed(vars(builtins)[name]) or _of_library(vars(builtins)[name])):
+            raise Untried(f"{name!r} was put among Python's own names")
     for name in sorted(found.globals & scope.keys()):
         if live(scope[name].__name__ if isinstance(scope[name], ModuleType) else getattr(scope[name], "__module__", "")):
             raise Untried(f"{function.__name__} uses {name!r}, which stands for something elsewhere")

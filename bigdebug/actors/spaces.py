@@ -72,7 +72,7 @@ class Spaces:
     def _module(self, module: types.ModuleType, attributes: frozenset[str], copy: Copy) -> types.ModuleType:
         """A module of the user's with copies of what is named; one of a library as it is, but with random numbers of its own."""
         if not library(module.__name__):
-            for name in sorted(attributes & vars(module).keys()):
+            for name in sorted((attributes | {"__getattr__"}) & vars(module).keys()):
                 inner = vars(module)[name]
                 if isinstance(inner, types.ModuleType):
                     self.of(vars(module))[0].__dict__[name] = self._module(inner, attributes, copy)

@@ -229,6 +229,15 @@ def test_a_module_that_is_imported_for_the_first_time_is_imported_whole(home, tm
     assert list(folder.glob("__pycache__/*.pyc"))
 
 
+def test_a_step_of_a_module_that_is_imported_writes_once(home, tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(str(tmp_path))
+    lines = ["import pandas as pd", "from bigdebug import actors", f"LOG = {str(tmp_path / 'log')!r}", "@actors.rows", "def step(f):", "    f.to_csv(LOG, mode='a', header=False)", "    return f"]
+    (tmp_path / "pipeline_of_a_user.py").write_text("\n".join([*lines, "step(pd.DataFrame({'x': range(30)}))", ""]))
+    import_module("pipeline_of_a_user")
+    assert len((tmp_path / "log").read_text().splitlines()) == 30
+    assert ended() == "believed"
+
+
 @pytest.mark.parametrize("stop", [SystemExit, KeyError, GeneratorExit, type("Own", (BaseException,), {})])
 def test_what_ends_a_call_on_few_rows_ends_no_program(home, stop):
     def function(f):

@@ -5,6 +5,7 @@ import itertools
 import subprocess
 import sys
 import threading
+from collections.abc import Sequence
 
 import pytest
 from hypothesis import given, settings
@@ -222,6 +223,24 @@ def test_trying_it_leaves_files_as_the_real_call_writes_them(home, tmp_path):
     actors.lines(rejects, each=True)(tmp_path / "in", tmp_path / "out", tmp_path / "r")
     assert (tmp_path / "r").read_text().split() == odd
     assert [len(step.incomplete) for step in actors.steps()] == [0, 0, 1, 0]
+
+
+def test_records_of_a_class_of_the_users_are_not_asked_for_twice(home):
+    class Fetched(Sequence):
+        def __init__(self):
+            self.asked = []
+
+        def __len__(self):
+            return 3
+
+        def __getitem__(self, number):
+            self.asked.append(range(3)[number])
+            return number
+
+    records = Fetched()
+    list(actors.generator(flat, each=True)(records))
+    assert records.asked == [0, 1, 2]
+    assert "believed" in actors.steps()[-1].incomplete[0]
 
 
 def test_trying_it_takes_no_record_from_who_reads_on(home):
