@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from bigdebug.errors import UntraceableError
 from bigdebug.trace.across.located import Extent, Unit
-from bigdebug.trace.across.opened import codec_of, pieces
+from bigdebug.trace.across.opened import codec_of, pieces, plain
 from bigdebug.trace.positions import Positions
 from bigdebug.trace.textlines import breaks_of
 
@@ -88,6 +88,8 @@ def _check(extent: Extent, form: str, options: dict[str, str]) -> None:
         raise _refused(extent, "Rows that were malformed are left out")
     if options["linesep"] not in ("", "\n"):
         raise _refused(extent, f"Its lines end by {options['linesep']!r}")
+    if form == "csv" and options["multiline"] != "true" and not options["linesep"] and not plain(options["encoding"]):
+        raise _refused(extent, "Its lines were cut before they were decoded")
     if (form == "json" and options["multiline"] == "true") or options.get("wholetext") == "true":
         raise _refused(extent, "It was read as a whole")
     if any(options.get(name, "false") not in ("true", "false") for name in _FLAGS):
@@ -205,7 +207,7 @@ def _quoted(extent: Extent, found: Iterator[bytes], options: dict[str, str]) -> 
     doubled = not escape or escape == quote
     quoting = _Quoting(quote[0] if quote else -1, -1 if doubled else escape[0], frozenset(separator + b"\r\n"), doubled)
     ends, contents = [np.empty(0, dtype=np.int64)], [np.empty(0, dtype=np.uint8)]
-    at, parity, before, content, terminators = 0, 0, 10, 0, set[int]()
+    at, parity, before, content, terminators, every = 0, 0, 10, 0, set[int](), set[int]()
     for piece in _held(found, b"\r" + quote + escape):
         data = np.frombuffer(piece, dtype=np.uint8)
         skip = 3 if at == 0 and piece.startswith(_BOM) else 0
@@ -217,6 +219,7 @@ def _quoted(extent: Extent, found: Iterator[bytes], options: dict[str, str]) -> 
         if not doubled and np.any(data[np.maximum(breaks - 1, 0)] == escape[0]):
             raise _refused(extent, "A line ends behind an escape, where readers differ in what it means")
         terminators.update(np.unique(data[breaks]).tolist())
+        every.update(byte for byte in b"\r\n" if byte in piece)
         parity, before = (parity + len(quotes)) % 2, int(data[-1]) if len(data) > skip else 10
         here = _content(data, np.concatenate(([skip], breaks + 1)))
         here[0] = max(here[0], content)
@@ -224,13 +227,13 @@ def _quoted(extent: Extent, found: Iterator[bytes], options: dict[str, str]) -> 
         ends.append(breaks + 1 + at)
         contents.append(here[:-1])
         at += len(data)
-    if parity or len(terminators) > 1:
+    if parity or len(terminators) > 1 or (terminators == {13} and 10 in every):  # Spark takes the first end, be it within quotes, for that of lines
         raise _refused(extent, "A quote is not closed" if parity else "Its lines end in different ways")
     cuts = _joined(ends, at)
-    every = np.append(np.concatenate(contents), content)[: len(cuts)]
-    if np.any(every == 1):
+    shown = np.append(np.concatenate(contents), content)[: len(cuts)]
+    if np.any(shown == 1):
         raise _refused(extent, "A line has only blanks, which some readers skip and others do not")
-    return _chosen(cuts, every > 0, options["header"] == "true")
+    return _chosen(cuts, shown > 0, options["header"] == "true")
 
 
 def _content(data: Bytes, starts: Positions) -> Bytes:
