@@ -18,28 +18,28 @@ _NEAREST = 100
 _ASKED = "WITH asked (id, name) AS (SELECT json_extract(value, '$[0]'), json_extract(value, '$[1]') FROM json_each(?))"
 
 _TELLS = """
-EXISTS (SELECT 1 FROM schema, json_each(schema.fields) told WHERE schema.id = m.schema AND lower(json_extract(told.value, '$[0]')) = lower(asked.name))
+EXISTS (SELECT 1 FROM schema, json_each(schema.fields) told WHERE schema.id = one.schema AND lower(json_extract(told.value, '$[0]')) = lower(asked.name))
 """
 
 _SEEN = "touch JOIN passage a ON a.dataset = touch.other JOIN process p ON p.flow = a.flow JOIN measure m ON m.process = p.number AND m.number = a.number"
 
+_SCHEMAS = f"(SELECT DISTINCT m.schema FROM {_SEEN} WHERE touch.dataset = asked.id AND a.written = {{written}} AND m.schema IS NOT NULL) one"
+"""There are few, however often something was done: only these are read, and only up to the first that answers."""
+
 _WRITTEN_OTHERWISE = f"""{_ASKED}
 SELECT DISTINCT asked.id FROM asked
-WHERE EXISTS (SELECT 1 FROM {_SEEN} WHERE touch.dataset = asked.id AND a.written = 1 AND m.schema IS NOT NULL)
-AND NOT EXISTS (SELECT 1 FROM {_SEEN} WHERE touch.dataset = asked.id AND a.written = 1 AND {_TELLS})
+WHERE EXISTS (SELECT 1 FROM {_SCHEMAS.format(written=1)}) AND NOT EXISTS (SELECT 1 FROM {_SCHEMAS.format(written=1)} WHERE {_TELLS})
 """
 
 _READ_OTHERWISE = f"""{_ASKED}
 SELECT DISTINCT asked.id FROM asked
 WHERE EXISTS (SELECT 1 FROM touch JOIN dataset d ON d.id = touch.other WHERE touch.dataset = asked.id AND d.format IN ('csv', 'text'))
-AND EXISTS (SELECT 1 FROM {_SEEN} WHERE touch.dataset = asked.id AND a.written = 0 AND m.schema IS NOT NULL AND NOT {_TELLS})
+AND EXISTS (SELECT 1 FROM {_SCHEMAS.format(written=0)} WHERE NOT {_TELLS})
 """
 
 _MADE_AGAIN = """
-SELECT DISTINCT a.dataset FROM json_each(?) some JOIN passage a ON a.dataset = some.value AND a.written = 1 AND a.mode = 'dropped' JOIN process p ON p.flow = a.flow
-WHERE EXISTS (
-    SELECT 1 FROM passage b JOIN process q ON q.flow = b.flow WHERE b.dataset = a.dataset AND b.written = 1 AND b.mode <> 'dropped' AND q.started > p.started
-)
+SELECT some.value FROM json_each(?) some CROSS JOIN passage a ON a.dataset = some.value AND a.written = 1 CROSS JOIN process p ON p.flow = a.flow
+GROUP BY some.value HAVING MAX(CASE WHEN a.mode <> 'dropped' THEN p.started END) > MIN(CASE a.mode WHEN 'dropped' THEN p.started END)
 """
 
 _OUT_OF_TIME = """
@@ -51,13 +51,17 @@ one (flow) AS MATERIALIZED (
 ),
 times (flow, began, over) AS MATERIALIZED (
     SELECT one.flow, MIN(process.started), MAX(COALESCE(process.ended, 9223372036854775807)) FROM one CROSS JOIN process ON process.flow = one.flow GROUP BY one.flow
+),
+some_read (dataset, over) AS MATERIALIZED (
+    SELECT r.dataset, {some}(times.over) FROM times CROSS JOIN passage r ON r.flow = times.flow AND r.written = 0 GROUP BY r.dataset
+),
+some_written (dataset, began) AS MATERIALIZED (
+    SELECT w.dataset, {some}(times.began) FROM times CROSS JOIN passage w ON w.flow = times.flow AND w.written = 1 AND w.mode <> 'dropped' GROUP BY w.dataset
 )
-SELECT DISTINCT here FROM (
-    SELECT touch.other AS here, {grouped} FROM times one_reader CROSS JOIN passage r ON r.flow = one_reader.flow AND r.written = 0 CROSS JOIN touch ON touch.dataset = r.dataset
-    CROSS JOIN passage w ON w.dataset = touch.other AND w.written = 1 AND w.mode <> 'dropped' CROSS JOIN times writer ON writer.flow = w.flow
-    GROUP BY touch.other, {grouped} HAVING MIN(writer.began) > MAX(one_reader.over)
-)
+SELECT touch.other FROM some_read CROSS JOIN touch ON touch.dataset = some_read.dataset CROSS JOIN some_written ON some_written.dataset = touch.other
+GROUP BY touch.other HAVING {some}(some_written.began) > {some}(some_read.over)
 """
+"""With MAX: what a job began to write after all had read it, upstream. With MIN: what a job had read before any began to write it, downstream."""
 
 
 def of_columns(db: sqlite3.Connection, ends: Iterable[tuple[int, str]], upstream: bool) -> str:
@@ -79,7 +83,7 @@ def of_datasets(db: sqlite3.Connection, reached: Iterable[int], upstream: bool) 
     """
     every = json.dumps(list(islice(reached, _NEAREST)))
     again = [number for (number,) in db.execute(_MADE_AGAIN, (every,))]
-    later = [number for (number,) in db.execute(_OUT_OF_TIME.format(grouped="writer.flow" if upstream else "one_reader.flow"), (every,)) if number not in again]
+    later = [number for (number,) in db.execute(_OUT_OF_TIME.format(some="MAX" if upstream else "MIN"), (every,)) if number not in again]
     return " ".join(filter(None, (
         f"{_named(db, again)} was dropped and made again: this is told of all that it ever was." if again else "",
         f"{_named(db, later)} was written again after it was read: this is told of all that it ever held." if later else "",

@@ -63,7 +63,7 @@ def history(db: sqlite3.Connection, of: Meant, limit: int) -> Answer:
     for i, row in enumerate(found[:limit]):
         (number, mode, count, size, schema, job, started, ended, status, error, notebook, execution, run, identity, which) = row
         changed = ""
-        if mode != "read":
+        if mode != "read" and schema is not None:
             before = next((old[4] for old in found[i + 1 :] if old[1] != "read" and old[4] is not None and old[14] == which and old[8] != "failed"), None)
             if before is None and len(found) > limit:  # it is further back than what is shown
                 before = next((told for (told,) in db.execute(_WRITTEN_BEFORE, (which, started, number))), None)
@@ -99,7 +99,7 @@ def job_meant(db: sqlite3.Connection, job: str) -> str:
     if len(names) > 1:
         others = " and others" if len(names) > 8 else ""
         raise UnknownDatasetError("Several jobs have this in their names", value=job, remedy=f"Name one of {', '.join(names[:8])}{others}.")
-    return names[0]
+    return str(names[0])
 
 
 def last_run(db: sqlite3.Connection, job: str, before: str = "") -> str:

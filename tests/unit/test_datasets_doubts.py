@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from bigdebug.datasets.doubts import of_columns, of_datasets
 from bigdebug.datasets.model import Access, ColumnEdge, Dataset, Field, Process
+from bigdebug.datasets.naming import of_path, of_table
 from bigdebug.datasets.questions import Datasets
 from bigdebug.datasets.store import DatasetStore
 
@@ -96,3 +98,34 @@ def test_a_job_that_does_several_things_is_named_once_and_a_column_is_lost_once(
     assert found.column("how")[1] == "loses amt"
     assert found.column("runs")[0] == 3
     assert found.notes[0] == "1 fails or loses it, 1 are stale."
+
+
+def work(store: DatasetStore, upstream: bool, columns: list[str]) -> int:
+    """Thousands of SQLite's steps that the doubts about a table take."""
+    with store.reading() as db:
+        (table,) = db.execute("SELECT id FROM dataset WHERE name = 'shop.h'").fetchone()
+        reached = [table, *(number for (number,) in db.execute("SELECT id FROM dataset WHERE id <> ? ORDER BY id", (table,)))]
+        taken = []
+        db.set_progress_handler(lambda: taken.append(0), 1_000)
+        of_datasets(db, reached, upstream)
+        of_columns(db, [(table, name) for name in columns], upstream)
+        db.set_progress_handler(None, 0)
+    return len(taken)
+
+
+@pytest.mark.parametrize("upstream", [True, False])
+def test_what_is_done_twice_as_often_takes_twice_as_long(tmp_path: Path, upstream: bool) -> None:
+    """A table that each day's files are merged into, and that is dropped now and then: thousands of jobs once took half a minute."""
+    table, columns = of_table("shop.h", "file:/w"), tuple(Field(f"c{i}", "int") for i in range(30))
+    store, taken = DatasetStore(tmp_path / "s.sqlite"), []
+    for days in (range(100), range(100, 400)):
+        for day in days:
+            at = AT + timedelta(hours=day)
+            merged = (Access(of_path(f"/in/day={day}")), Access(table)), (Access(table, "overwritten", columns),)
+            store.record(
+                Process(f"m{day}", "merge", "write", "app", at, at, "succeeded", "", *merged),
+                Process(f"d{day}", "drop", "command", "app", at, at, "succeeded", writes=(Access(table, "dropped"),)),
+            )
+        taken.append(work(store, upstream, ["none", "c0"]))
+    assert taken[1] < 8 * taken[0] + 8
+    store.close()
