@@ -56,13 +56,20 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if "spark" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.spark)
-    families: dict[str, int] = {}
+    places: dict[tuple[str, str], dict[int, int]] = {}
     for item in items:
-        if item.get_closest_marker("many"):
-            family = item.nodeid.partition("[")[0]
-            families[family] = families.get(family, 0) + 1
-            if families[family] % 3 != 1:
-                item.add_marker(pytest.mark.slow)
+        if item.get_closest_marker("many") and _place(item, places) % 3:
+            item.add_marker(pytest.mark.slow)
+
+
+def _place(item: pytest.Item, places: dict[tuple[str, str], dict[int, int]]) -> int:
+    """Where a program stands in its family: each third one makes a Latin square, so no value that stands beside three of another parameter is left out."""
+    family = item.nodeid.partition("[")[0]
+    found = 0
+    for name, value in item.callspec.params.items():
+        known = places.setdefault((family, name), {})
+        found += known.setdefault(id(value), len(known))
+    return found
 
 
 @pytest.fixture(scope="session")

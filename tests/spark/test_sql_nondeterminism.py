@@ -168,8 +168,9 @@ CLOCKS = {
 }
 
 
-@pytest.mark.parametrize("action", ["collect", "toPandas", "toArrow"])
+@pytest.mark.many
 @pytest.mark.parametrize("clocks", CLOCKS)
+@pytest.mark.parametrize("action", ["collect", "toPandas", "toArrow"])
 def test_a_frame_has_one_time(clocks: str, action: str, dbg: Any, spark: Any) -> None:
     spark.udf.register("negated", F.udf(lambda x: -x, "long", useArrow=False))
     for plain_first in (True, False):
@@ -408,6 +409,7 @@ ORDERLESS = [
 ]
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("sql", ORDERLESS)
 def test_where_order_makes_no_difference_none_is_asked_for(sql: str, dbg: Any, spark: Any) -> None:
     views = {"t": spark.createDataFrame([(1, 10), (2, 20), (2, 30), (None, 40)], "k int, x int")}

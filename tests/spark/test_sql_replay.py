@@ -58,6 +58,7 @@ def over(spark: Any, sql: str, tables: dict[str, Any], **others: Any) -> Counter
             tables[name].createOrReplaceTempView(name)
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("sql", QUERIES)
 def test_without_rows_is_the_query_over_a_table_without_them(sql: str, dbg: Any, spark: Any, tables: dict[str, Any]) -> None:
     frame = spark.sql(sql)
@@ -74,6 +75,7 @@ def test_without_rows_is_the_query_over_a_table_without_them(sql: str, dbg: Any,
     assert (Counter(compared.added), Counter(compared.removed)) == (expected - before, before - expected)
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("sql", QUERIES)
 def test_on_rows_is_the_query_over_their_lineage(sql: str, dbg: Any, spark: Any, tables: dict[str, Any]) -> None:
     frame = spark.sql(sql)

@@ -110,6 +110,7 @@ def twice(spark: Any, tmp_path_factory: pytest.TempPathFactory) -> Any:
     return spark.read.parquet(path)
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("sql", DUPLICATED)
 def test_which_of_equal_rows_comes_first_makes_no_difference(sql: str, dbg: DebugSession, spark: Any, twice: Any) -> None:
     views = {"twice": twice}

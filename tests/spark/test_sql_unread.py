@@ -25,6 +25,7 @@ def ids(dbg: Any, frame: Any) -> list[int]:
     return sorted(source.record.id for culprit in found for source in culprit.sources)
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("source", ["parquet", "orc", "csv", "json"])
 @pytest.mark.parametrize("condition", ["int(v) >= 0 and day = 0", "day = 0 and int(v) >= 0", "int(v) >= 0 and day in (0, 2) and id > 1", "int(v) >= 0 and day < 1 and day is not null", "int(v) >= 0 and ((day = 0 and id > 1) or (day = 2 and id > 3))"])
 def test_partitions_that_are_left_out(source: str, condition: str, numbers: Any, dbg: Any, tmp_path: Path) -> None:

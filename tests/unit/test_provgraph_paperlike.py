@@ -70,6 +70,7 @@ def cut(whole):
     return sets(index, splits=whole.splits())
 
 
+@pytest.mark.slow
 def test_its_sets_are_those_of_table_ix(cut):
     assert [tuple(row) for row in cut.statistics().itertuples(index=False)] == [
         ("LC1", "sp1", 20, 0, 490), ("LC1", "sp2", 29_696, 4, 21_734), ("LC1", "sp3", 219_879, 11, 3_291),
@@ -81,6 +82,7 @@ def test_its_sets_are_those_of_table_ix(cut):
     assert len(cut.dependencies) == 645_303
 
 
+@pytest.mark.slow
 def test_its_other_components_are_small(cut):
     sizes = cut.components.sizes[cut.components.firsts]
     assert int((sizes > 7_453).sum()) == 3
@@ -88,6 +90,7 @@ def test_its_other_components_are_small(cut):
     assert (len(middling), int(middling.min()), int(middling.max())) == (132, 910, 7_453)
 
 
+@pytest.mark.slow
 def test_its_three_classes_of_queries_are_there(whole, cut):
     found = queries(whole, 3)
     for one in CLASSES:
