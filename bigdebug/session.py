@@ -68,14 +68,17 @@ def attach(spark: Any, store: str | os.PathLike[str] | None = None, store_option
     for stopped in [s for s, known in _sessions.items() if known.context._jsc is None]:
         del _sessions[stopped]
     known = _sessions.get(spark)
-    elsewhere = known is not None and place is not None and not known._recorder.store.is_below(place)
-    if known is None or (elsewhere and not known.attached):
-        known = _sessions[spark] = DebugSession(spark, place)
-    elif elsewhere:
+    # Of a session that is made of one which is attached, the context is that one's, and so is what it keeps.
+    keeps: Any = known._recorder if known is not None else getattr(spark.sparkContext, "_bigdebug", None)
+    elsewhere = keeps is not None and place is not None and not keeps.store.is_below(place)
+    if elsewhere and (known is None or known.attached):
+        address = keeps.store.address
         raise StoreError(
-            f"This session keeps its lineage in {known.store} already", value=getattr(place, "shown", None) or str(place),
-            remedy="Name the store, with its options, when you attach first, or dbg.detach() before.",
+            f"This session keeps its lineage in {address if isinstance(address, str) else address.where()} already", value=getattr(place, "shown", None) or str(place),
+            remedy="Name the store, with its options, when you attach first, or detach before: what was attached first, if several sessions share a SparkContext.",
         )
+    if known is None or elsewhere:
+        known = _sessions[spark] = DebugSession(spark, None if keeps is not None and not elsewhere else place)
     if not known.attached:
         install(spark, known.context, known._frames)
         known._frames.heard.open()

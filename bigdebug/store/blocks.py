@@ -136,8 +136,8 @@ def write_block(root: str, run: str, block: Block) -> int:
 
 
 def write_whole(folder: Path, name: str, data: bytes) -> None:
-    """Write a file into a folder of a store so that readers see all of it or nothing."""
-    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    """Write a file into a folder of a store so that readers see all of it or nothing. Folders that are not there, for somebody removed them, are made for their user alone."""
+    _make(folder)
     handle, partial = tempfile.mkstemp(dir=folder, suffix=".partial")
     try:
         with os.fdopen(handle, "wb") as file:
@@ -146,6 +146,14 @@ def write_whole(folder: Path, name: str, data: bytes) -> None:
     except BaseException:
         Path(partial).unlink(missing_ok=True)
         raise
+
+
+def _make(folder: Path) -> None:
+    try:
+        folder.mkdir(exist_ok=True, mode=0o700)
+    except FileNotFoundError:  # mkdir(parents=True) would let everybody into these
+        _make(folder.parent)
+        folder.mkdir(exist_ok=True, mode=0o700)
 
 
 def array_bytes(value: Any) -> int:

@@ -17,7 +17,7 @@ from bigdebug.errors import BlockLostError, CorruptBlockError, NondeterminismErr
 from bigdebug.store.blocks import Block, block_name, decode
 from bigdebug.store.filesystems import Address
 from bigdebug.store.memory import most_bytes
-from bigdebug.store.place import Directory, Place
+from bigdebug.store.place import NAMED, Directory, Place
 from bigdebug.store.remote import Remote
 
 _Key = tuple[str, str, int]
@@ -70,7 +70,7 @@ class LineageStore:
         try:
             if parent is not None:
                 Path(parent).mkdir(parents=True, exist_ok=True, mode=0o700)
-            store = cls(tempfile.mkdtemp(prefix="bigdebug-", dir=parent))
+            store = cls(tempfile.mkdtemp(prefix="bigdebug-" if parent is None else NAMED, dir=parent))
             if parent is None:
                 weakref.finalize(store, _removed, store.root, os.getpid())
             return store

@@ -12,6 +12,9 @@ from typing import Protocol
 from bigdebug.errors import BlockLostError, StoreError
 from bigdebug.store.blocks import write_whole
 
+NAMED = "_bigdebug-"
+"""What the folder of a store begins with where a user names the place: data may be there, too, and Spark, as Hadoop, reads nothing whose name begins with _."""
+
 _TRIES = 3
 """To remove a folder: tasks that end late write into it meanwhile."""
 

@@ -20,7 +20,7 @@ from typing import Any, TypeVar
 
 from bigdebug.errors import BlockLostError, StoreError
 from bigdebug.store.filesystems import Address
-from bigdebug.store.place import uncopied
+from bigdebug.store.place import NAMED, uncopied
 
 T = TypeVar("T")
 
@@ -130,7 +130,7 @@ class Remote:
         """A new place that nobody else has, checked. Raises StoreError, within seconds, if this process cannot write, list, read and delete there."""
         if not _travels(address.options):
             raise StoreError("store_options hold something that cannot be sent to executors", remedy="Give texts, numbers, and dictionaries of them.")
-        made = cls(address.below(f"bigdebug-{uuid.uuid4().hex}"))
+        made = cls(address.below(f"{NAMED}{uuid.uuid4().hex}"))
         made._asked("The lineage store cannot be made", "", _Opened.try_out)
         return made
 

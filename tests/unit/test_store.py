@@ -324,3 +324,11 @@ def test_a_temporary_store_goes_with_its_process_and_not_with_a_fork_that_ends(t
     del made
     gc.collect()
     assert [*tmp_path.iterdir()] == []
+
+
+def test_a_store_that_somebody_removed_is_made_again_for_its_user_alone(tmp_path: Path) -> None:
+    made = LineageStore.private(tmp_path / "lineage")
+    made.root.rmdir()
+    made.keep("r1", "s1", 0, 0, encode(Block("s1", 0, 0, (1,), 7, {})))
+    assert [path.stat().st_mode & 0o077 for path in (made.root, *made.root.rglob("*"))] == [0, 0, 0, 0]
+    assert made.partitions(["r1"], "s1") == [0]
