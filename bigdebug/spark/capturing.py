@@ -126,10 +126,13 @@ class Capturing:
         """Forget runs (all, if None) with their lineage, and let Spark clean up what they alone hold: shuffles, files.
 
         The RDDs stay; an action under capture makes a new run. Traces over RDDs of a forgotten run raise NotCapturedError; those over
-        DataFrames keep what they hold, and go with the last of them.
+        DataFrames keep what they hold, and go with the last of them. A StoreError says that blocks could not be removed: the runs are forgotten, and the next call tries again.
+        Raises NotCapturedError for a run of another session.
         """
-        every = [*self._recorder.runs, *self._frames.runs]
-        for run in every if runs is None else each_run(runs):
-            self._frames.forget(run) if isinstance(run, FrameRun) else self._recorder.forget(run)
+        chosen = [*self._recorder.runs, *self._frames.runs] if runs is None else list(each_run(runs))
+        for run in chosen:
+            if isinstance(run, FrameRun):
+                self._frames.forget(run)
+        self._recorder.forget(*(run for run in chosen if not isinstance(run, FrameRun)))
         if runs is None:
             self._recorder.runs.sweep()

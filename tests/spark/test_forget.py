@@ -7,10 +7,12 @@ import time
 import weakref
 from concurrent.futures import ThreadPoolExecutor
 from operator import add
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+import bigdebug
 from bigdebug.errors import NotCapturedError
 
 
@@ -92,3 +94,26 @@ def test_spark_may_clean_up_behind_programs_that_are_forgotten(dbg: Any) -> None
     dbg.forget()
     gc.collect()
     assert [known() for known in programs] == [None] * len(programs)
+
+
+def test_a_run_of_another_session_is_not_taken_for_one_of_this(dbg: Any, spark: Any, tmp_path: Path) -> None:
+    """Runs of several sessions have the same numbers. The last test here: the session of the others is detached from now on."""
+    dbg.detach()
+    runs, sessions = [], []
+    for store in ("one", "other"):
+        session = bigdebug.attach(spark, store=tmp_path / store)
+        sums = counts(session.context)
+        with session.capture() as run:
+            sums.collect()
+        sessions.append(session)
+        runs.append(run.latest)
+        session.detach()
+    mine, others = runs
+    assert mine.id == others.id
+    with pytest.raises(NotCapturedError, match="another session"):
+        sessions[0].forget(others)
+    assert sessions[0].runs == (mine,)
+    assert sessions[1].runs == (others,)
+    sessions[1].forget(others)
+    sessions[1].forget(others)
+    assert sessions[1].runs == ()

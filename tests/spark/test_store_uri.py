@@ -138,7 +138,7 @@ def test_attaching_again_is_the_same_session(dbg: Any, spark: Any, server: s3.S3
     for again in ({}, {"store": "s3://lake/lineage"}, {"store": "s3://lake/lineage", "store_options": server.options}):
         assert bigdebug.attach(spark, **again) is dbg
     for other in ({"store": "s3://lake/elsewhere"}, {"store": "s3://lake/lineage", "store_options": {"access_key": "OTHER-KEY"}}, {"store": "/tmp"}):
-        with pytest.raises(StoreError, match="keeps its lineage in s3://lake/lineage/bigdebug-") as refused:
+        with pytest.raises(StoreError, match="keeps its lineage in s3://lake/lineage/_bigdebug-") as refused:
             bigdebug.attach(spark, **other)
         assert "OTHER-KEY" not in str(refused.value)
 
@@ -202,6 +202,19 @@ def test_a_server_that_does_not_answer_a_question_is_asked_again(dbg: Any, serve
     assert behind(counts, "7") == SEVENS
     dbg.forget()
     assert server.keys() == []
+
+
+def test_runs_that_cannot_be_removed_are_all_forgotten_and_go_later(dbg: Any, server: s3.S3, path: str) -> None:
+    dbg.forget()
+    for name in ("one", "two", "three"):
+        with dbg.capture(name):
+            words(dbg, path).count()
+    with server.refusing(), pytest.raises(StoreError, match="Check the keys"):
+        dbg.forget()
+    assert dbg.runs == ()
+    assert server.keys("lake/lineage")
+    dbg.forget()
+    assert server.keys("lake/lineage") == []
 
 
 def test_a_block_that_is_lost_between_two_questions_is_derived(dbg: Any, path: str) -> None:

@@ -131,12 +131,16 @@ class Recorder(Acting):
             run.lineage.derive, run.lineage.count = found.derive, found.sizes
         return self._questions[run.id]
 
-    def forget(self, run: Run) -> None:
-        """Let go of a run: of its lineage, its questions, and of what it holds in Spark."""
-        self._questions.pop(run.id, None)
-        self.policies.pop(run.id, None)
-        run.lineage.derive = run.lineage.count = partial(_forgotten, run)
-        self.runs.forget(run)
+    def forget(self, *runs: Run) -> None:
+        """Let go of runs: of their lineage, their questions, and of what they hold in Spark. Raises NotCapturedError for those of others, and StoreError as the store does."""
+        for run in runs:
+            if run.store is not self.store:
+                raise NotCapturedError("This run is of another session", value=run.name, remedy="Forget it in the debug session that captured it.")
+        for run in runs:
+            self._questions.pop(run.id, None)
+            self.policies.pop(run.id, None)
+            run.lineage.derive = run.lineage.count = partial(_forgotten, run)
+        self.runs.forget(*runs)
 
 
 def _forgotten(run: Run, *_: Any) -> NoReturn:

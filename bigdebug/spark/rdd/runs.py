@@ -73,23 +73,22 @@ class Runs:
         """Make a run of an action whose jobs have ended."""
         with self._alone:
             targets = action.targets or [action.subject]
+            self._stored.add(action.run)  # before an interruption: what its tasks wrote goes with the next run that is forgotten, then
             run = self._made(action, status, targets)
             self._kept[run.id] = Kept(run, targets, tuple(action.recipes.values()))
             self._sources[run.id] = run.sources
-            self._stored.add(run.id)
         for target in targets:
             if "internal" in target._definition.operator.detail:
                 target._compiled = Compiled()  # only this action could run it
         action.capture.note(run)
         return run
 
-    def forget(self, run: Run) -> None:
-        """Let go of a run, and of the lineage that no other run needs."""
+    def forget(self, *runs: Run) -> None:
+        """Let go of runs, and of the lineage that no other run needs."""
         with self._alone:
-            self._kept.pop(run.id, None)
-            self._counts.pop(run.id, None)
-            self._crashes.pop(run.id, None)
-            self._watched.pop(run.id, None)
+            for run in runs:
+                for known in (self._kept, self._counts, self._crashes, self._watched):
+                    known.pop(run.id, None)
             needed = {known for kept in self._kept.values() for known in (kept.run.id, *kept.run.earlier)}
             # What its tasks gave, shuffled or cached, is read again: then a new run asks what they had read.
             read = {task.run for known in self._tasks.values() for task in known.values()}
