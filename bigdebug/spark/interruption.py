@@ -65,13 +65,15 @@ def cancel(sc: SparkContext, tag: str) -> None:
     """Cancel the jobs with a tag, also those that begin soon. When this ends, none runs, unless Spark is slow about it."""
     quiet = threading.Event()
     threading.Thread(target=_cancel, args=(sc, tag, quiet), name="bigdebug cancelling", daemon=True).start()
-    quiet.wait(_SOON)
-    _reconnect(sc)
+    try:
+        quiet.wait(_SOON)
+    finally:  # also where a second interruption ends the waiting
+        _reconnect(sc)
 
 
 def _reconnect(sc: SparkContext) -> None:
     """Let this thread have a connection again: py4j closes those of all threads, and one that it makes meanwhile may be closed at once."""
-    for _ in range(_TRIES):
+    for _ in range(_TRIES if alive(sc) else 0):
         try:
             sc.getLocalProperty("spark.job.description")
             return

@@ -6,11 +6,13 @@ import threading
 import uuid
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
+from py4j.protocol import Py4JError
+
 from bigdebug.spark.interruption import cancelling
-from bigdebug.spark.process import answering
+from bigdebug.spark.process import alive, answering, ended, outlasting
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
@@ -34,14 +36,18 @@ def is_ours(tag: str) -> bool:
 
 @contextmanager
 def tagged(sc: SparkContext, begins: str = _OURS) -> Iterator[str]:
-    """Within: jobs of this thread, and of those that it starts, have a tag of their own, and an interruption cancels them."""
+    """Within: jobs of this thread, and of those that it starts, have a tag of their own, and an interruption cancels them.
+
+    Raises IncompleteLineageError where Spark ends meanwhile, if they are ours.
+    """
     tag = f"{begins}{uuid.uuid4()}"
-    with cancelling(sc, tag):
+    with cancelling(sc, tag), outlasting(sc) if begins == _OURS else nullcontext():
         try:
             sc.addJobTag(tag)
             yield tag
         finally:
-            sc.removeJobTag(tag)
+            if alive(sc):
+                sc.removeJobTag(tag)
 
 
 @contextmanager
@@ -49,13 +55,21 @@ def watched(sc: SparkContext, name: str, watch: Callable[[str, threading.Event],
     """Within: jobs of this thread have a tag, and ``watch`` is given it in a thread of its own, with an event for when this ends."""
     over = threading.Event()
     with tagged(sc) as tag:
-        watcher = threading.Thread(target=watch, args=(tag, over), name=name, daemon=True)
+        watcher = threading.Thread(target=_watching, args=(sc, watch, tag, over), name=name, daemon=True)
         watcher.start()
         try:
             yield
         finally:
             over.set()
             watcher.join()
+
+
+def _watching(sc: SparkContext, watch: Callable[[str, threading.Event], None], tag: str, over: threading.Event) -> None:
+    try:
+        watch(tag, over)
+    except (Py4JError, AttributeError):
+        if not ended(sc):  # of which whoever runs the jobs is told
+            raise
 
 
 def impatient(problem: BaseException) -> bool:

@@ -9,7 +9,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from bigdebug.errors import IncompleteLineageError
+from py4j.protocol import Py4JError
+
+from bigdebug.errors import BigdebugError, IncompleteLineageError
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
@@ -32,6 +34,32 @@ def gone(sc: SparkContext) -> bool:
     """Whether Spark's process has ended, by itself or because it was killed: for its memory, say. Always false where another program started it."""
     process = getattr(sc._gateway, "proc", None)
     return process is not None and process.poll() is not None
+
+
+def ended(sc: SparkContext) -> bool:
+    """Whether a SparkContext is no more, or is being stopped just now. A call of Spark's process."""
+    if not alive(sc):
+        return True
+    try:
+        return bool(sc._jsc.sc().isStopped())
+    except (Py4JError, AttributeError):  # meanwhile
+        return True
+
+
+@contextmanager
+def outlasting(sc: SparkContext) -> Iterator[None]:
+    """Within: a question is answered. Raises IncompleteLineageError where Spark ends meanwhile, whatever it makes of that."""
+    try:
+        yield
+    except BigdebugError:
+        raise
+    except Exception as problem:
+        if not ended(sc):
+            raise
+        _there(sc)
+        raise IncompleteLineageError(
+            "The SparkContext was stopped while this question was answered", remedy="Start Spark anew, and run the job again under capture.",
+        ) from problem
 
 
 def _there(sc: SparkContext) -> None:

@@ -19,6 +19,7 @@ from bigdebug.spark.captures import Captures, OpenCapture
 from bigdebug.spark.crashes import crashed
 from bigdebug.spark.interruption import handled
 from bigdebug.spark.jobs import USERS, tagged
+from bigdebug.spark.process import alive
 from bigdebug.spark.rdd.action import NOTHING_GIVEN, Action, Given
 from bigdebug.spark.rdd.compiler import Compiler
 from bigdebug.spark.rdd.definition import definitions
@@ -131,8 +132,10 @@ class Acting:
             action.problem = problem
             raise
         finally:
-            self.leave(action)
-            self.finish(action, status)
+            try:
+                self.leave(action)
+            finally:  # also where the interruption comes just now
+                self.finish(action, status)
 
     @contextmanager
     def _uncaptured(self, name: str, subject: Captured, again: Callable[[], Any] | None) -> Iterator[None]:
@@ -213,6 +216,8 @@ class Acting:
     def leave(self, action: Action) -> None:
         """This thread's jobs are nobody's again; those of ``action`` may still be running."""
         self._state.action = None
+        if not alive(self.sc):
+            return
         with suppress(Py4JNetworkError):  # after an interruption: the thread of Spark's that had them is gone
             for name in (RUN_PROPERTY, STRATEGY_PROPERTY, POLICY_PROPERTY, WATCH_PROPERTY):
                 self.sc.setLocalProperty(name, None)  # type: ignore[arg-type]

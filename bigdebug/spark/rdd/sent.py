@@ -9,6 +9,7 @@ from pyspark import SparkContext, TaskContext
 from pyspark.errors import PySparkRuntimeError
 
 from bigdebug.agents.stage import Task
+from bigdebug.spark.process import alive
 
 RUN_PROPERTY, STRATEGY_PROPERTY, POLICY_PROPERTY = "bigdebug.run", "bigdebug.strategy", "bigdebug.policy"
 WATCH_PROPERTY = "bigdebug.watch"
@@ -36,7 +37,8 @@ def _told(sc: SparkContext, name: str, value: str | None) -> Iterator[None]:
     try:
         yield
     finally:
-        sc.setLocalProperty(name, before)  # type: ignore[arg-type]
+        if alive(sc):
+            sc.setLocalProperty(name, before)  # type: ignore[arg-type]
 
 
 def identifying() -> Callable[[], Task]:
