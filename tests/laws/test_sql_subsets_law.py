@@ -22,7 +22,8 @@ from bigdebug.spark.sql.inquiry.candidates import CandidateRows, standing_of
 from bigdebug.spark.sql.inquiry.judging import ByFunction
 from bigdebug.spark.sql.inquiry.subsets import PROCEDURES
 from bigdebug.spark.sql.inquiry.triable import Told, check_triable
-from bigdebug.spark.sql.inquiry.trying import Trials, Tried, trying_session
+from bigdebug.spark.sql.inquiry.tried import Tried
+from bigdebug.spark.sql.inquiry.trying import Trials, trying_session
 from tests.laws.sql_programs import SCHEMAS, Query, Table, queries
 from tests.laws.test_sql_laws import FIXED, World, folder, multiset, sample, some
 

@@ -30,7 +30,8 @@ from bigdebug.spark.sql.inquiry.faulty import Found, faulty, of_expected
 from bigdebug.spark.sql.inquiry.judging import Test, test_of
 from bigdebug.spark.sql.inquiry.subsets import PROCEDURES
 from bigdebug.spark.sql.inquiry.triable import Told, check_triable, in_batches
-from bigdebug.spark.sql.inquiry.trying import Trials, Tried, trying_session
+from bigdebug.spark.sql.inquiry.tried import Tried
+from bigdebug.spark.sql.inquiry.trying import Trials, trying_session
 from bigdebug.spark.sql.lineage_frame import LineageFrame
 from bigdebug.spark.sql.plans.reading import PlanOperator
 

@@ -5,23 +5,19 @@ The records are held by the JVM, so no trial reads a source. Trials run in a ses
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import wait
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import partial, reduce
 from itertools import islice
-from math import isclose, isnan
-from operator import and_, or_
-from typing import Any
+from operator import or_
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 from pyroaring import BitMap
 from pyspark.errors import AnalysisException, PySparkException
-from pyspark.sql import Column, DataFrame, Row
-from pyspark.sql import functions as F
+from pyspark.sql import DataFrame, Row
 
 from bigdebug.errors import LocalizeError
 from bigdebug.localize.faults import Asked
@@ -34,10 +30,10 @@ from bigdebug.spark.sql.failures import brief, is_cancelled
 from bigdebug.spark.sql.inquiry.judging import Test, TriedRow
 from bigdebug.spark.sql.inquiry.subsets import SET, WORDS, Marked, Subsets
 from bigdebug.spark.sql.inquiry.triable import Told, moving
+from bigdebug.spark.sql.inquiry.tried import Tried, alike, same, there_of
 from bigdebug.spark.sql.keys import restricted
 from bigdebug.spark.sql.plans.catalyst import Catalyst
 from bigdebug.spark.sql.plans.expressions import Node
-from bigdebug.spark.sql.plans.kinds import ABSOLUTE, RELATIVE
 from bigdebug.spark.sql.plans.reading import PlanOperator
 from bigdebug.spark.sql.sessions import SHARING
 
@@ -67,10 +63,6 @@ _FAILING = "org.apache.spark.sql.catalyst.optimizer.FoldablePropagation"
 without candidates.
 """
 
-Key = tuple[Any, ...]
-"""Which row of a set one is: numbers, and None where a side of a join is missing."""
-
-
 def trying_session(catalyst: Catalyst) -> Catalyst:
     """A session of its own for trials, with the settings of another otherwise."""
     session = catalyst.jsession.cloneSession()
@@ -79,26 +71,6 @@ def trying_session(catalyst: Catalyst) -> Catalyst:
     excluded = session.conf().get(_EXCLUDED, "")
     session.conf().set(_EXCLUDED, f"{excluded},{_FAILING}" if excluded else _FAILING)
     return Catalyst(catalyst.spark, session)
-
-
-@dataclass
-class Tried:
-    """A wrong row: the numbers of its candidates, and which columns of it are the same each time, by their places; None for all rows as a whole.
-
-    ``key`` is the user's, of the row, if there is one. ``keys`` are those of the rows that are it when all its candidates are there, found at its first trial;
-    ``beside`` says that many others came with it, ``wrong`` are all that are wrong then, and ``raised`` is how many queries raised. Of all rows as a whole, ``there`` is what there
-    is of each when all candidates are.
-    """
-
-    numbers: npt.NDArray[np.int64]
-    row: Row | None
-    settled: Sequence[int]
-    key: Callable[[Row], Any] | None = None
-    keys: list[Key] | None = field(default=None, init=False)
-    beside: bool = field(default=False, init=False)
-    wrong: list[Row] = field(default_factory=list, init=False)
-    raised: int = field(default=0, init=False)
-    there: Counter[tuple[Key, int]] | None = field(default=None, init=False)
 
 
 class Trials:
@@ -180,24 +152,24 @@ class Trials:
         """What is said of the rows that are given of each set; of the first one ever, which of them the row is."""
         tried = self._subjects[subject]
         if tried.keys is None and tried.row is not None:
-            tried.keys = list(dict.fromkeys(each.key for each in given[0] if self._is_it(each.row, tried)))
+            tried.keys = list(dict.fromkeys(each.key for each in given[0] if tried.is_it(each.row)))
             tried.beside = len(given[0]) > _BESIDE
             tried.wrong = [each.row for each in given[0] if self._moving and self._is_wrong(each)]
         if tried.there is None and tried.row is None:
-            tried.there = _there(given[0])
+            tried.there = there_of(given[0])
         if tried.keys is not None and not tried.keys:
             return [Answer(Outcome.PASS)] * len(sets)
         return [self._said(rows, tried) if each else self._test.of_none(self._said(rows, tried)) for each, rows in zip(sets, given)]
 
     def _said(self, given: Sequence[TriedRow], tried: Tried) -> Answer:
         """A row is not right if another one is wrong in its place."""
-        its = [each for each in given if self._asked(each, tried)]
+        its = [each for each in given if tried.is_asked(each)]
         answer = self._test.answer(its, tried.row)
         if tried.there is not None:
-            return replace(answer, outputs=(tried.there & _there(given)).total())
+            return replace(answer, outputs=(tried.there & there_of(given)).total())
         if not self._moving or tried.row is None or not answer.passes or answer.gone:
             return answer
-        moved = any(self._is_wrong(each) and not any(_same(each.row, row) for row in tried.wrong) for each in given if not self._asked(each, tried))
+        moved = any(self._is_wrong(each) and not any(same(each.row, row) for row in tried.wrong) for each in given if not tried.is_asked(each))
         return Answer(Outcome.UNRESOLVED, answer.value) if moved else answer
 
     def _is_wrong(self, given: TriedRow) -> bool:
@@ -259,7 +231,7 @@ class Trials:
         if not tried.keys or not tried.beside or not marked.keys or tried.key is not None or self._moving:
             return marked.plan
         columns = [c.column(key) for key in marked.keys]
-        return c.plan(c.frame(marked.plan).filter(reduce(or_, [_alike(columns, key) for key in tried.keys])))
+        return c.plan(c.frame(marked.plan).filter(reduce(or_, [alike(columns, key) for key in tried.keys])))
 
     def _subsets(self, subject: int | None, backwards: bool) -> Subsets:
         """The query over the candidates of a row, or of all."""
@@ -280,43 +252,9 @@ class Trials:
         numbers, words = pa.array(range(len(sets)), pa.int64()), pa.array([_words(each) for each in sets], pa.list_(pa.int64()))
         return self._catalyst.plan(self._catalyst.spark.createDataFrame(pa.table({SET: numbers, WORDS: words})))
 
-    # ---- which rows -------------------------------------------------------------------------------------------
-
-    def _is_it(self, row: Row, tried: Tried) -> bool:
-        return tried.row is None or all(_same(row[i], tried.row[i]) for i in tried.settled)
-
-    def _asked(self, given: TriedRow, tried: Tried) -> bool:
-        """Whether a row is the one that is asked about, as far as keys tell."""
-        if tried.row is None:
-            return True
-        if tried.key is not None:
-            return _same(tried.key(given.row), tried.key(tried.row))
-        return any(all(a is None or b is None or a == b for a, b in zip(given.key, key)) for key in tried.keys or ())
-
-
-def _there(given: Sequence[TriedRow]) -> Counter[tuple[Key, int]]:
-    """What there is of rows: themselves, and values that are not NULL."""
-    return Counter((each.key, place) for each in given for place, value in enumerate((True, *each.row)) if value is not None)
-
-
-def _alike(columns: Sequence[Column], key: Key) -> Column:
-    """Whether a row has such a key; a side that is missing, in the one or in the other, tells nothing."""
-    return reduce(and_, [column.isNull() | (column == F.lit(value)) for column, value in zip(columns, key) if value is not None], F.lit(True))
-
 
 def _words(numbers: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
     """The bits of a set in words of 64, the lowest first."""
     bits = np.zeros((int(numbers.max()) // 64 + 1) * 64 if len(numbers) else 0, dtype=np.uint8)
     bits[numbers] = 1
     return np.packbits(bits, bitorder="little").view("<i8")
-
-
-def _same(one: Any, other: Any) -> bool:
-    """Whether two values of a column are the same: sums of floating point come out a little otherwise in another order."""
-    if isinstance(one, float) and isinstance(other, float):
-        return (isnan(one) and isnan(other)) or one == other or isclose(one, other, rel_tol=RELATIVE, abs_tol=ABSOLUTE)
-    if isinstance(one, dict) and isinstance(other, dict):
-        return list(map(str, one)) == list(map(str, other)) and _same(list(one.values()), list(other.values()))
-    if isinstance(one, list | tuple) and isinstance(other, list | tuple):
-        return len(one) == len(other) and all(map(_same, one, other))
-    return bool(one == other)
