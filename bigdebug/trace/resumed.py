@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from html import escape
 from typing import TYPE_CHECKING, Any, Protocol
@@ -24,6 +24,12 @@ class Resuming(Protocol):
 
     def check_repair(self, culprit: CrashCulprit, record: Any) -> None:
         """Raise ReplayError if this record cannot come in the place of that of a culprit. Costs no job."""
+
+    def defined(self, operator: int) -> Callable[[Any], Any] | None:
+        """The function of an operator as the notebook defines it by now: what its name says, else itself, with what it calls as that is now.
+
+        None where no such function comes in the place of the one that crashed. Costs no job.
+        """
 
     @property
     def held(self) -> Mapping[str, Collection[int]] | None:

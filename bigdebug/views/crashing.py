@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bigdebug.errors import BigdebugError, MessageError
+from bigdebug.shown import place as line_of
 from bigdebug.shown import shown
 from bigdebug.trace.culprit import CrashCulprit, code_of
 from bigdebug.trace.culprits import LOOKED_AT, Culprits
@@ -59,7 +60,7 @@ def _cause(decisions: Decisions, cause: Cause) -> dict[str, Any]:
 
 
 def counts(known: Counts) -> dict[str, int]:
-    return {"skipped": known.skipped, "repaired": known.repaired, "open": known.open}
+    return known._asdict()
 
 
 def page(decisions: Decisions, cause: int, start: int) -> dict[str, Any]:
@@ -93,7 +94,7 @@ def culprit(decisions: Decisions, number: int, run: Run | None) -> dict[str, Any
         "again": one.again, "met": maybe(one.met), "exception": text(one.exception_type), "message": lines(one.message),
         **_record_of(one, None if made is None else made.record, {} if made is None else made.edits),
         "line": _line(one), "locals": [[text(name), text(value)] for name, value in one.locals.items()], "traceback": lines("\n".join(one.frames())),
-        "settled": one.told.settled, "decided": decisions.of(number), "fix": fix(one, run),
+        "settled": one.told.settled, "decided": decisions.of(number), "fix": fix(decisions, number, run),
     }
 
 
@@ -126,9 +127,10 @@ def _line(one: CrashCulprit) -> dict[str, Any] | None:
     return {"place": text(str(line)), "code": text(code) or None, "inside": one.told.line is not None}
 
 
-def fix(one: CrashCulprit, run: Run | None) -> dict[str, Any]:
-    """How another function is called on the records that crashed: a browser sends no code, so the user runs it."""
-    code = why = None
+def fix(decisions: Decisions, number: int, run: Run | None) -> dict[str, Any]:
+    """How another function is called on the records that crashed: a browser sends no code, so the user edits it in its cell, or runs this code."""
+    one = decisions.culprit(number)
+    code = why = defined = None
     if one.partition is None:
         why = "A function in a DataFrame is not replaced: repair the rows, or define it anew and run the query again."
     elif not one.operator.form.record_wise:
@@ -136,8 +138,17 @@ def fix(one: CrashCulprit, run: Run | None) -> dict[str, Any]:
     elif run is None or not run.resuming:
         why = "This run did not crash in this session."
     else:
+        defined = _named(decisions.defined(number))
         code = f'run = next(run for run in dbg.runs if run.id == "{run.id}")\nrun.resume(fix={{run.graph[{one.operator.id}]: lambda record: ...}})'
-    return {"code": code, "why": why}
+    return {"code": code, "why": why, "defined": defined, "by": _named(decisions.fix_of(number))}
+
+
+def _named(function: Any) -> str | None:
+    """A function by its name and its place."""
+    if function is None:
+        return None
+    code = function.__code__
+    return text(f"{function.__qualname__}, {line_of(code.co_filename, code.co_firstlineno)}")
 
 
 def sources(one: CrashCulprit) -> dict[str, Any]:

@@ -68,7 +68,7 @@ class CulpritView(View):
     def requests(self) -> Known:
         return {
             "culprits": self._culprits, "page": self._page, "culprit": self._culprit, "sources": self._sources, "common": self._common, "skip": self._skip,
-            "repair": self._repair, "restore": self._restore, "find": self._find, "resume": self._resume, "stop": self._stop, "result": self._result,
+            "repair": self._repair, "restore": self._restore, "fix": self._fix, "find": self._find, "resume": self._resume, "stop": self._stop, "result": self._result,
         }
 
     def _culprits(self, request: Request) -> dict[str, Any]:
@@ -89,9 +89,7 @@ class CulpritView(View):
 
     def _skip(self, request: Request) -> dict[str, Any]:
         """Leave out one, those of a cause, or all; or do not."""
-        on = request.content.get("on")
-        if not isinstance(on, bool):
-            raise MessageError("This request needs on, which is true or false", value=on, remedy="Reload the page.")
+        on = _on(request)
         match request.text("of"):
             case "culprit":
                 self._decisions.skip(request.number("at"), on)
@@ -109,6 +107,10 @@ class CulpritView(View):
 
     def _restore(self, request: Request) -> dict[str, Any]:
         self._decisions.restore(request.number("number"))
+        return self._changed()
+
+    def _fix(self, request: Request) -> dict[str, Any]:
+        self._decisions.fix(request.number("number"), _on(request))
         return self._changed()
 
     def _find(self, request: Request) -> dict[str, Any]:
@@ -174,6 +176,13 @@ class CulpritView(View):
             "problem": None if problem is None else crashing.problem(problem),
             "resumed": None if resumed is None else crashing.ended(resumed, self._seconds, self._reached) | {"latest": self._said == self._decisions.said and problem is None},
         }
+
+
+def _on(request: Request) -> bool:
+    on = request.content.get("on")
+    if not isinstance(on, bool):
+        raise MessageError("This request needs on, which is true or false", value=on, remedy="Reload the page.")
+    return on
 
 
 def culprits_in(what: Any, session: DebugSession | None) -> CulpritView | None:

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from bigdebug.errors import MessageError, ReplayError
+from bigdebug.errors import BigdebugError, MessageError, ReplayError
+from bigdebug.graph import Operator
 from bigdebug.shown import counted, shown
 from bigdebug.trace.culprit import CrashCulprit
 from bigdebug.trace.culprits import Culprits
 from bigdebug.trace.resumed import Resuming
 from bigdebug.views.repairing import repaired
 
-OPEN, SKIP, REPAIR = "open", "skip", "repair"
+OPEN, SKIP, REPAIR, FIX = "open", "skip", "repair", "fix"
+
+
+Function = Callable[[Any], Any]
 
 
 class Repaired(NamedTuple):
@@ -36,14 +41,15 @@ class Counts(NamedTuple):
 
     skipped: int
     repaired: int
+    fixed: int
     open: int
 
 
 class Decisions:
     """The known culprits by cause, in the order in which the causes were met, and what was decided of each. Thread-safe.
 
-    What is said of one culprit counts more than what is said of its cause, and that more than what is said of all: that holds for culprits, too, that are found
-    afterwards.
+    What is said of one culprit counts more than what is said of its cause, that more than another function for its operator, and that more than what is said of all:
+    that holds for culprits, too, that are found afterwards.
     """
 
     def __init__(self, culprits: Culprits, resuming: Resuming | None = None) -> None:
@@ -58,6 +64,7 @@ class Decisions:
         self._by_cause: dict[int, bool] = {}
         self._by_one: dict[int, bool] = {}
         self._repaired: dict[int, Repaired] = {}
+        self._fixes: dict[int, tuple[Operator, Function]] = {}
         self.said = 0
         """How often something was decided."""
 
@@ -144,6 +151,38 @@ class Decisions:
             self._repaired.pop(number, None)
             self.said += 1
 
+    def defined(self, number: int) -> Function | None:
+        """The function that a culprit's operator would be fixed with now; None if there is none."""
+        culprit = self.culprit(number)
+        if self._resuming is None or culprit.partition is None or not culprit.operator.form.record_wise:
+            return None
+        try:
+            return self._resuming.defined(culprit.operator.id)
+        except BigdebugError:  # its run was forgotten: the culprit can still be looked at
+            return None
+
+    def fix(self, number: int, on: bool) -> None:
+        """Call the function of a culprit's operator as the notebook defines it now, on all that crashed there and nothing else is said of afterwards; or do not.
+
+        Raises ReplayError for a function that is not the notebook's.
+        """
+        operator, function = self.culprit(number).operator, self.defined(number) if on else None
+        if on and function is None:
+            raise ReplayError(f"{operator} has no function that this notebook defines for one record", remedy="In Python: run.resume(fix={operator: function}).")
+        with self._alone:
+            self._fixes.pop(operator.id, None)
+            if function is not None:
+                self._fixes[operator.id] = operator, function
+                for cause, members in enumerate(self._members):
+                    if self._operator_of(cause) == operator.id:
+                        self._by_cause.pop(cause, None)
+                        for each in members:
+                            self._by_one.pop(each, None)
+            self.said += 1
+
+    def _operator_of(self, cause: int) -> int:
+        return self.culprits.known[self._members[cause][0]].operator.id
+
     # ---- what was said ----------------------------------------------------------------------------------------
 
     def repair_of(self, number: int) -> Repaired | None:
@@ -160,7 +199,22 @@ class Decisions:
         with self._alone:
             if number in self._repaired:
                 return REPAIR
-            return SKIP if self._by_one.get(number, self._by_cause.get(self.cause_of(number), self._all)) else OPEN
+            cause = self.cause_of(number)
+            return self._said(cause, self._by_one.get(number, self._by_cause.get(cause)))
+
+    def fix_of(self, number: int) -> Function | None:
+        """The function that a culprit's operator is fixed with."""
+        with self._alone:
+            found = self._fixes.get(self.culprit(number).operator.id)
+            return None if found is None else found[1]
+
+    def _said(self, cause: int, skip: bool | None) -> str:
+        """What becomes of culprits of a cause that are not repaired, by whether somebody said of them, or of their cause, that they are skipped."""
+        if skip:
+            return SKIP
+        if self._operator_of(cause) in self._fixes:
+            return FIX
+        return SKIP if skip is None and self._all else OPEN
 
     @property
     def skips_all(self) -> bool:
@@ -174,18 +228,19 @@ class Decisions:
             self._look()
             causes = range(len(self._members)) if cause is None else [cause]
             every = [self._counted(each) for each in causes]
-        return Counts(*(sum(each) for each in zip(*every, strict=True))) if every else Counts(0, 0, 0)
+        return Counts(*(sum(each) for each in zip(*every, strict=True))) if every else Counts(0, 0, 0, 0)
 
     def _counted(self, cause: int) -> Counts:
         """Those of a cause: only what was said of single ones is looked at one by one."""
         total = len(self._members[cause])
         repaired = sum(self._cause_of[number] == cause for number in self._repaired)
         own = [on for number, on in self._by_one.items() if self._cause_of[number] == cause and number not in self._repaired]
-        skipped = sum(own) + (total - repaired - len(own) if self._by_cause.get(cause, self._all) else 0)
-        return Counts(skipped, repaired, total - skipped - repaired)
+        found = Counter(self._said(cause, on) for on in own)
+        found[self._said(cause, self._by_cause.get(cause))] += total - repaired - len(own)
+        return Counts(found[SKIP], repaired, found[FIX], found[OPEN])
 
     def arguments(self) -> dict[str, Any]:
-        """``skip`` and ``repair``, as ``run.resume`` takes them. Raises ReplayError if of some culprits nothing was decided."""
+        """``skip``, ``repair`` and ``fix``, as ``run.resume`` takes them. Raises ReplayError if of some culprits nothing was decided."""
         with self._alone:
             known, decided = self.culprits.known, [self.of(number) for number in range(self._looked())]
             if left := decided.count(OPEN):
@@ -193,11 +248,12 @@ class Decisions:
                     f"Of {counted(left)} that crashed nothing was decided, and the job would crash on {'it' if left == 1 else 'them'} as before",
                     remedy="Skip or repair what is open, or skip all.",
                 )
-            skip = True if self._all else [known[number] for number, what in enumerate(decided) if what == SKIP]
+            left_out = [known[number] for number, what in enumerate(decided) if what == SKIP]
+            # Of an operator that is fixed, run.resume(skip=True) leaves out none: those that are to be are named then.
+            skip = True if self._all and not any(each.operator.id in self._fixes for each in left_out) else left_out
             repair = {known[number]: each.record for number, each in sorted(self._repaired.items())}
-        if skip is True or skip:
-            return {"skip": skip} | ({"repair": repair} if repair else {})
-        return {"repair": repair}
+            given = {"skip": skip, "repair": repair, "fix": dict(self._fixes.values())}
+        return {name: what for name, what in given.items() if what} or {"repair": repair}
 
     def _looked(self) -> int:
         self._look()

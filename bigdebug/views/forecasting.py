@@ -65,14 +65,15 @@ def _computed(expected: Forecast) -> list[str]:
 
 def _reached(run: Run, decisions: Decisions, known: bool) -> list[str]:
     """How many outputs there are of what was repaired; of the run of a DataFrame, of which less is ``known``, the graph is a plan that would be read."""
-    replaced = decisions.replaced()
+    replaced, decided = decisions.replaced(), decisions.counts()
+    fixed = [f"What the fixed functions give for {counted(decided.fixed)} is not known before it ran."] if decided.fixed else []
     if not replaced:
-        return ["What is skipped is in no output."] if decisions.counts().skipped else []
+        return [*fixed, *(["What is skipped is in no output."] if decided.skipped else [])]
     found = reach(run.graph, run.subject, replaced) if known else Reach(0, Bound.UNKNOWN)
     one = len(replaced) == 1
     match found.bound:
         case Bound.UNKNOWN:
-            return [f"How many outputs the repaired {'record reaches' if one else 'records reach'} is not known before it ran."]
+            return [*fixed, f"How many outputs the repaired {'record reaches' if one else 'records reach'} is not known before it ran."]
         case bound:
             what = "The repaired record reaches" if one else f"The {counted(len(replaced), 'repaired record')} reach"
-            return [f"{what} {'' if bound is Bound.EXACT else f'{bound.value} '}{counted(found.outputs, 'output')}."]
+            return [*fixed, f"{what} {'' if bound is Bound.EXACT else f'{bound.value} '}{counted(found.outputs, 'output')}."]

@@ -8,12 +8,12 @@ import * as v from 'valibot';
 import type { AskOf } from './asking';
 import { eventOf, whole } from './payload';
 
-const Counts = { skipped: whole, repaired: whole, open: whole };
+const Counts = { skipped: whole, repaired: whole, fixed: whole, open: whole };
 
 /** A culprit, its cause, and its place among those of that. */
 const Place = { number: whole, cause: whole, at: whole };
 
-const Decided = v.picklist(['open', 'skip', 'repair']);
+const Decided = v.picklist(['open', 'skip', 'repair', 'fix']);
 
 const Cause = v.object({
   cause: whole,
@@ -121,7 +121,13 @@ const Culprit = v.object({
   /** Whether it is known where it came from, or can be found. */
   settled: v.boolean(),
   decided: Decided,
-  fix: v.object({ code: v.nullable(v.string()), why: v.nullable(v.string()) })
+  fix: v.object({
+    code: v.nullable(v.string()),
+    why: v.nullable(v.string()),
+    /** The operator's function as the notebook defines it now, and the one that it is fixed with, by name and place. */
+    defined: v.nullable(v.string()),
+    by: v.nullable(v.string())
+  })
 });
 
 const Sources = v.object({
@@ -160,6 +166,7 @@ export const ANSWERS = {
   skip: Standing,
   repair: Standing,
   restore: Standing,
+  fix: Standing,
   find: Standing,
   resume: Standing,
   stop: Standing,
@@ -192,6 +199,7 @@ export interface Requests {
   skip: { of: 'culprit' | 'cause' | 'all'; at: number; on: boolean };
   repair: { number: number; edits: readonly Edit[] };
   restore: { number: number };
+  fix: { number: number; on: boolean };
   find: Record<string, never>;
   resume: Record<string, never>;
   stop: Record<string, never>;

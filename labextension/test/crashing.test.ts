@@ -25,7 +25,8 @@ test('the widget writes the requests that the kernel reads', () => {
     ['unread', 'repair', { number: 0, edits: [{ field: 0, text: '__import__("os")' }] }],
     ['resume', 'resume', {}],
     ['result', 'result', { start: 0 }],
-    ['common', 'common', {}]
+    ['common', 'common', {}],
+    ['fix', 'fix', { number: 0, on: true }]
   ];
   written.forEach(([file, name, content], at) => {
     expect(writeRequest(at + 1, name, content)).toEqual(message(`request-${file}`));
@@ -43,6 +44,8 @@ const READ: [string, keyof Requests][] = [
   ['common', 'common'],
   ['skip', 'skip'],
   ['repair', 'repair'],
+  ['fix', 'fix'],
+  ['fixed', 'culprit'],
   ['result', 'result']
 ];
 

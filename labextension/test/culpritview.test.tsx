@@ -135,6 +135,21 @@ test('a repaired record shows what it was, is edited on from there, and can be t
   expect(lastAsked()).toEqual(['restore', { number: 0 }]);
 });
 
+test('a function is taken as its cell defines it, by its name, taken anew, and taken back', async () => {
+  await show();
+  expect(shown('details').join()).toContain('Edit the function in its cell');
+  await press('Call it as it is defined now');
+  expect(lastAsked()).toEqual(['fix', { number: 0, on: true }]);
+  culprit = answer('culprit', 'fixed');
+  await show(answer('fix'));
+  expect(shown('details').join()).toContain(`Fixed by ${culprit.fix.by}.`);
+  expect(shown('.bd-resume')[0]).toContain('1 repaired · 4 fixed');
+  await press('Take it as it is defined now');
+  expect(lastAsked()).toEqual(['fix', { number: 0, on: true }]);
+  await press('Take the fix back');
+  expect(lastAsked()).toEqual(['fix', { number: 0, on: false }]);
+});
+
 test('what is not edited as text says why', async () => {
   const [first, ...others] = culprit.fields;
   culprit = { ...culprit, fields: [{ ...first!, text: null, why: 'It is longer.' }, ...others] };
@@ -148,7 +163,7 @@ test('nothing is resumed while something is open', async () => {
   await show();
   expect(button(/^Resume$/).disabled).toBe(true);
   expect(shown('.bd-resume')[0]).toContain('The job would crash on what is open as before');
-  await show({ ...standing, change: 9, all: true, decided: { skipped: 5, repaired: 1, open: 0 } });
+  await show({ ...standing, change: 9, all: true, decided: { skipped: 5, repaired: 1, fixed: 0, open: 0 } });
   await press(/^Resume$/);
   expect(lastAsked()).toEqual(['resume', {}]);
 });
@@ -209,7 +224,9 @@ test('the result, what was computed and what crashed again are shown', async () 
   await show(told(goldenIn('culprits', 'event-culprits')));
   expect(shown('.bd-outcome')[0]).toContain('2 partitions computed, 3 reused; 1 record crashed as before');
   expect(shown('.bd-outcome')[0]).not.toContain('made of');
-  expect(shown('[role=alert]')[0]).toContain('1 repaired record crashed again, and is not in the result.');
+  expect(shown('[role=alert]')[0]).toContain(
+    '1 record that had been repaired or fixed crashed again, and is not in the result.'
+  );
   expect(shown('.bd-records td')).toContain("'repair'");
   expect(shown('.bd-records td')).toContain("Flight(id=2, dep='17', note=None)");
 });
@@ -225,7 +242,7 @@ test('a result of what was decided before is told to be that', async () => {
 
 test('why a resume failed is told, and what was decided is still there', async () => {
   const failed = { what: ['The job crashed: 1 record crashed.', '  in map'], remedy: 'Change it.' };
-  await show({ ...standing, change: 9, problem: failed, decided: { skipped: 5, repaired: 1, open: 0 } });
+  await show({ ...standing, change: 9, problem: failed, decided: { skipped: 5, repaired: 1, fixed: 0, open: 0 } });
   expect(shown('[role=alert] .bd-what')).toEqual(['The job crashed: 1 record crashed.\n  in map']);
   expect(shown('.bd-resume')[0]).toContain('1 repaired · 5 skipped · 0 open');
 });

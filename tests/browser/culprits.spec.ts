@@ -26,11 +26,16 @@ from pyspark.sql.functions import col
 frame = spark.read.csv("flights.csv", schema="carrier string, minutes string, note string")
 frame.select("carrier", col("minutes").cast("int").alias("minutes")).toPandas()`;
 
+const FIX = `def delay(flight):
+    carrier, minutes, *note = flight
+    return carrier, int(minutes) if minutes.isdigit() else 0`;
+
 const BUSY = `import time
 while True: time.sleep(0.05)`;
 
 test('culprits are looked at, repaired and skipped, and the run is resumed while a cell runs', async ({ desk }) => {
-  await desk.open('culprits.ipynb', 'bigdebug', [SPARK, CRASH, VIEW, 'sorted(view.resumed.result)', FRAME, VIEW, BUSY]);
+  const cells = [SPARK, CRASH, VIEW, 'sorted(view.resumed.result)', FRAME, VIEW, BUSY, FIX];
+  await desk.open('culprits.ipynb', 'bigdebug', cells);
   await desk.openPanel();
   // A cell that is run before the notebook has its kernel asks for one.
   const asking = desk.page.locator('.jp-Dialog').getByRole('button', { name: 'Select', exact: true });
@@ -89,6 +94,19 @@ test('culprits are looked at, repaired and skipped, and the run is resumed while
   await desk.run(3);
   await expect(desk.output(3)).toContainText("[('AA', 190), ('DL', 15), ('UA', 30)]");
 
+  await view.getByRole('button', { name: 'Take the repair back' }).click();
+  await desk.run(7);
+  await view.getByText('Fix the function').click();
+  await view.getByRole('button', { name: 'Call it as it is defined now' }).click();
+  await expect(view).toContainText(/Fixed by delay, Cell In\[\d+\], line 1\./);
+  await expect(view).toContainText('0 repaired · 4 fixed · 0 skipped · 0 open');
+  await picture('culprits-fix');
+  await view.getByRole('button', { name: 'Resume', exact: true }).click();
+  await expect(result.locator('tbody tr', { hasText: "'DL'" })).toContainText('7');
+  await desk.run(3);
+  await expect(desk.output(3)).toContainText("[('AA', 190), ('DL', 7), ('UA', 30)]");
+  await view.getByRole('button', { name: 'Take the fix back' }).click();
+
   await desk.run(4);
   await desk.run(5);
   const rows = desk.page.locator('.bd-crashes').last();
@@ -103,7 +121,6 @@ test('culprits are looked at, repaired and skipped, and the run is resumed while
   await desk.page.keyboard.press('ControlOrMeta+KeyB'); // without the list of files
   await desk.page.keyboard.press('ControlOrMeta+KeyJ'); // and without the panel
   await desk.page.setViewportSize({ width: 700, height: 450 }); // 200 % of a window of 1400 by 900
-  await view.getByRole('button', { name: 'Take the repair back' }).click();
   await view.locator('.bd-resume').scrollIntoViewIfNeeded();
   await expect(view.locator('.bd-forecast')).toContainText('What is skipped is in no output.');
   await desk.picture('culprits-zoom');

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from operator import add
 from pathlib import Path
 from typing import Any
@@ -122,6 +123,74 @@ def test_a_repair_that_crashes_again_is_told_and_mended(dbg: Any) -> None:
     repair(view, 0, _2="2")
     assert resumed(view)["resumed"]["again"] == []
     assert view.resumed.result == [("a", 1), ("b", 2), ("c", 3)]
+
+
+@pytest.fixture
+def cell() -> Iterator[Callable[[str], dict[str, Any]]]:
+    """Runs a cell of a notebook, and gives what its names are then."""
+    names = vars(sys.modules["__main__"])
+    before = dict(names)
+
+    def run(source: str) -> dict[str, Any]:
+        exec(compile(source, "cell", "exec"), names)
+        return names
+
+    yield run
+    for name in names.keys() - before.keys():
+        del names[name]
+
+
+def test_a_function_is_edited_in_its_cell_and_called_on_the_records_that_crashed(dbg: Any, cell: Any) -> None:
+    names = cell("def minutes(flight): return flight[0], int(flight[1])\ndef even(pair): return 12 // (pair[1] - 3) > 0")
+    flights = dbg.context.parallelize([("AA", "1"), ("B6", "NA"), ("DL", "3"), ("UA", "-")], 2)
+    view = look(failed(dbg, flights.map(names["minutes"]).filter(names["even"]).collect))
+    view._work.find_all()
+    cell("def minutes(flight): return flight[0], int(flight[1]) if flight[1] != 'NA' else 9 // 0")
+    number = next(number for number, one in enumerate(view.culprits.known) if one.record == ("B6", "NA"))
+    assert asked(view, "culprit", number=number)["fix"]["defined"] == "minutes, cell:1"
+    asked(view, "fix", number=number, on=True)
+    asked(view, "skip", of="all", at=0, on=True)
+    done = resumed(view)["resumed"]
+    assert sorted(each.partition(":")[0] for each in done["again"]) == ["('B6', 'NA')", "('UA', '-')"]
+    cell("def minutes(flight): return flight[0], {'NA': 9, '-': 5}.get(flight[1], 0)")
+    asked(view, "fix", number=number, on=True)
+    assert resumed(view)["resumed"]["again"] == []
+    assert sorted(view.resumed.result) == [("B6", 9), ("UA", 5)]  # and of those that did not crash, what the first function gave
+
+
+def test_a_function_without_a_name_is_called_with_what_it_calls_as_that_is_now(dbg: Any, cell: Any) -> None:
+    names = cell("def number(text): return int(text)\nread = lambda text: number(text)")
+    view = look(failed(dbg, dbg.context.parallelize(["1", "x"], 1).map(names["read"]).collect))
+    cell("def number(text): return -1")
+    assert asked(view, "fix", number=0, on=True)["decided"]["fixed"] == 1
+    assert resumed(view)["problem"] is None
+    assert view.resumed.result == [1, -1]
+    assert asked(view, "culprit", number=0)["fix"]["by"] == "<lambda>, cell:2"
+
+
+def test_a_function_that_is_not_of_the_notebook_or_not_of_one_record_is_not_taken_by_its_name(dbg: Any, cell: Any) -> None:
+    names = cell("def number(text): return int(text)")
+    records = dbg.context.parallelize([("a", "x")], 1)
+    for crash in (records.mapValues(names["number"]), records.map(plain), records.values().map(int)):
+        view = look(failed(dbg, crash.collect))
+        fix = asked(view, "culprit", number=0)["fix"]
+        assert (fix["defined"], fix["by"]) == (None, None)
+        assert "run.graph[" in fix["code"]
+        said = view.answer({"version": VERSION, "id": 1, "request": "fix", "content": {"number": 0, "on": True}})
+        assert "no function that this notebook defines for one record" in said["content"]["what"]
+
+
+def test_culprits_of_a_run_that_was_forgotten_are_still_looked_at(dbg: Any, cell: Any) -> None:
+    names = cell("def number(text): return int(text)")
+    run = failed(dbg, dbg.context.parallelize(["1", "x"], 1).map(names["number"]).collect)
+    view = look(run)
+    view._work.find_all()
+    dbg.forget(run)
+    assert asked(view, "culprits")["known"] == 1
+    assert asked(view, "culprit", number=0)["fix"]["defined"] is None
+    asked(view, "skip", of="all", at=0, on=True)
+    said = resumed(view)["problem"]
+    assert "forgotten" in " ".join([*said["what"], said["remedy"]])
 
 
 def ratios(sc: Any) -> Any:

@@ -73,6 +73,12 @@ def crash(record: Any, operator: int = 2, line: CallSite | None = LINE, message:
 Resume = Callable[[Any, Any, Any], Resumed]
 
 
+FUNCTIONS: dict[int, Callable[[Any], Any]] = {}
+exec(compile("\n\ndef delay(flight):\n    return flight\n", "report.py", "exec"), defined := {"__name__": "__main__"})
+FUNCTIONS[2] = defined["delay"]
+"""What the notebook defines for an operator."""
+
+
 class Resuming:
     """Resumes as a function says, where a stage holds what it had computed, and takes any record but ``"refused"``."""
 
@@ -83,6 +89,9 @@ class Resuming:
 
     def __call__(self, skip: Any, repair: Any, fix: Any) -> Resumed:
         return self._resume(skip, repair, fix)
+
+    def defined(self, operator: int) -> Any:
+        return FUNCTIONS.get(operator)
 
     def check(self) -> None:
         if self._refused is not None:
@@ -121,6 +130,8 @@ def written() -> dict[str, Any]:
     view = CulpritView((known := failed(RECORDS, Resuming(resumed, {"s1": [0, 1, 5]}))).culprits, known)
     said = {f"answer-{name}": view.answer(golden(f"request-{name}")) for name in ASKED}
     said["answer-repaired"] = view.answer(golden("request-culprit"))
+    said["answer-fix"] = view.answer(golden("request-fix"))
+    said["answer-fixed"] = view.answer(golden("request-culprit"))
     said["answer-refused"] = view.answer(golden("request-unread"))
     heard: list[Any] = []
     view.hear(heard.append)
@@ -188,9 +199,9 @@ def test_what_cannot_be_resumed_is_looked_at_and_says_why() -> None:
 def test_one_is_repaired_and_the_rest_is_skipped() -> None:
     known = failed(["1x", "b", "c", "d"], resumed)
     view = CulpritView(known.culprits, known)
-    assert asked(view, "repair", number=0, edits=[{"field": 0, "text": "1"}])["decided"] == {"skipped": 0, "repaired": 1, "open": 3}
+    assert asked(view, "repair", number=0, edits=[{"field": 0, "text": "1"}])["decided"] == {"skipped": 0, "repaired": 1, "fixed": 0, "open": 3}
     assert "Of 3 records that crashed nothing was decided" in asked(view, "resume")["what"]
-    assert asked(view, "skip", of="all", at=0, on=True)["decided"] == {"skipped": 3, "repaired": 1, "open": 0}
+    assert asked(view, "skip", of="all", at=0, on=True)["decided"] == {"skipped": 3, "repaired": 1, "fixed": 0, "open": 0}
     assert view.decided == {"skip": True, "repair": {known.culprits[0]: "1"}}
     asked(view, "resume")
     assert view.wait(10)
@@ -204,8 +215,8 @@ def test_what_is_said_of_one_counts_more_than_what_is_said_of_its_cause_and_that
     known = failed(list("abcd"))
     view = CulpritView(known.culprits, known)
     asked(view, "skip", of="cause", at=0, on=True)
-    assert asked(view, "skip", of="culprit", at=2, on=False)["decided"] == {"skipped": 2, "repaired": 0, "open": 2}
-    assert asked(view, "skip", of="culprit", at=1, on=True)["decided"] == {"skipped": 3, "repaired": 0, "open": 1}
+    assert asked(view, "skip", of="culprit", at=2, on=False)["decided"] == {"skipped": 2, "repaired": 0, "fixed": 0, "open": 2}
+    assert asked(view, "skip", of="culprit", at=1, on=True)["decided"] == {"skipped": 3, "repaired": 0, "fixed": 0, "open": 1}
     with pytest.raises(ReplayError, match="on it as before"):
         assert view.decided
     assert asked(view, "skip", of="cause", at=0, on=True)["decided"]["open"] == 0
@@ -214,7 +225,7 @@ def test_what_is_said_of_one_counts_more_than_what_is_said_of_its_cause_and_that
     asked(view, "repair", number=3, edits=[{"field": 0, "text": "e"}])
     asked(view, "skip", of="all", at=0, on=True)
     assert asked(view, "culprit", number=3)["decided"] == "repair"
-    assert asked(view, "restore", number=3)["decided"] == {"skipped": 4, "repaired": 0, "open": 0}
+    assert asked(view, "restore", number=3)["decided"] == {"skipped": 4, "repaired": 0, "fixed": 0, "open": 0}
     assert view.decided == {"skip": True}
 
 
@@ -239,7 +250,7 @@ def test_a_resume_finds_all_before_and_goes_on_only_if_all_are_decided() -> None
     assert view.wait(10)
     said = asked(view, "culprits")
     assert said["problem"]["what"] == ["Of 1 record that crashed nothing was decided, and the job would crash on it as before."]
-    assert (said["resumed"], said["decided"]) == (None, {"skipped": 1, "repaired": 0, "open": 1})
+    assert (said["resumed"], said["decided"]) == (None, {"skipped": 1, "repaired": 0, "fixed": 0, "open": 1})
     asked(view, "skip", of="all", at=0, on=True)
     asked(view, "resume")
     assert view.wait(10)
@@ -305,7 +316,7 @@ def test_what_a_resume_raises_is_told_and_what_was_decided_is_kept() -> None:
     assert view.wait(10)
     said = asked(view, "culprits")
     assert said["problem"]["what"] == ["The job crashed: 1 record crashed with ValueError: worse."]
-    assert said["decided"] == {"skipped": 2, "repaired": 0, "open": 0}
+    assert said["decided"] == {"skipped": 2, "repaired": 0, "fixed": 0, "open": 0}
 
 
 def test_one_thing_is_done_at_a_time_also_while_somebody_looks_and_it_can_be_stopped() -> None:
@@ -340,6 +351,27 @@ def test_a_culprit_that_no_other_record_can_stand_for_is_not_repaired() -> None:
     assert asked(view, "culprits")["decided"]["open"] == 2
 
 
+def test_an_operator_is_fixed_with_the_function_that_the_notebook_defines_for_it_now() -> None:
+    known = failed([*"abcd"], resumed)  # "b" at another operator, which has none
+    view = CulpritView(known.culprits, known)
+    asked(view, "skip", of="cause", at=0, on=True)
+    said = asked(view, "culprit", number=0)["fix"]
+    assert (said["defined"], said["by"]) == ("delay, report.py:3", None)
+    assert asked(view, "fix", number=0, on=True)["decided"] == {"skipped": 0, "repaired": 0, "fixed": 3, "open": 1}
+    assert asked(view, "culprit", number=2)["fix"]["by"] == "delay, report.py:3"
+    assert asked(view, "skip", of="all", at=0, on=True)["decided"] == {"skipped": 1, "repaired": 0, "fixed": 3, "open": 0}
+    assert view.decided == {"skip": True, "fix": {known.graph[2]: FUNCTIONS[2]}}
+    asked(view, "skip", of="culprit", at=2, on=True)
+    asked(view, "repair", number=3, edits=[{"field": 0, "text": "e"}])
+    assert asked(view, "culprits")["decided"] == {"skipped": 2, "repaired": 1, "fixed": 1, "open": 0}
+    culprits = known.culprits
+    assert view.decided == {"skip": [culprits[1], culprits[2]], "repair": {culprits[3]: "e"}, "fix": {known.graph[2]: FUNCTIONS[2]}}
+    assert asked(view, "fix", number=0, on=False)["decided"] == {"skipped": 3, "repaired": 1, "fixed": 0, "open": 0}
+    assert asked(view, "fix", number=0, on="yes")["what"].startswith("This request needs on")
+    assert "no function that this notebook defines" in asked(view, "fix", number=1, on=True)["what"]
+    assert "did not crash in this session" in asked(CulpritView(known.culprits), "culprit", number=0)["fix"]["why"]
+
+
 def test_secrets_are_not_shown_and_not_edited() -> None:
     mask("sk-[a-z]+")
     try:
@@ -358,7 +390,7 @@ def anything() -> st.SearchStrategy[Any]:
     edits = st.fixed_dictionaries({"field": leaves, "text": leaves})
     names = ["cause", "start", "number", "of", "at", "on", "edits"]
     content = st.dictionaries(st.sampled_from(names), leaves | st.lists(edits | leaves, max_size=2))
-    return st.tuples(st.sampled_from(["culprits", "page", "culprit", "sources", "common", "skip", "repair", "restore", "find", "resume", "stop", "result", "eval"]), content)
+    return st.tuples(st.sampled_from(["culprits", "page", "culprit", "sources", "common", "skip", "repair", "restore", "fix", "find", "resume", "stop", "result", "eval"]), content)
 
 
 @given(st.lists(anything(), max_size=6))

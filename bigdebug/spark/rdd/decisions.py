@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+import sys
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
@@ -20,14 +22,17 @@ from bigdebug.spark.policies import function_of_one
 from bigdebug.spark.rdd.blamed import Told
 from bigdebug.spark.rdd.definition import Narrow
 from bigdebug.trace.culprit import CrashCulprit
-from bigdebug.trace.run import Run
 from bigdebug.trace.operators import operator_of
+from bigdebug.trace.run import Run
 
 if TYPE_CHECKING:
     from bigdebug.spark.rdd.recorder import Recorder
 
 MOST = 10_000
 """Culprits of a task that are kept in full, as many as are looked for."""
+
+_OF_ONE = ("map", "filter", "flatMap")
+"""Operators whose function is the user's own: that of mapValues is made of it."""
 
 Repair = Mapping[CrashCulprit, Any] | Callable[[Any], Any]
 
@@ -65,6 +70,20 @@ class Decisions:
         policy = Policy(Choice(skip is True, every), {}, fixes, MOST, dumps=cloudpickle.dumps)
         policy = replace(policy, known={c.place: chosen for c in culprits.known if (chosen := self._chosen(c, policy, instead)) is not None})
         return replace(policy, known={**policy.known, **self._equal_ones(policy)})
+
+    def defined(self, operator: int) -> Callable[[Any], Any] | None:
+        """The function of an operator over single records as the notebook defines it by now; None if it is not of the notebook.
+
+        Workers have functions of modules as these were when they first imported them.
+        """
+        known = self._recorder.questions(self._run).rdd(operator)._definition
+        if known.operator.name not in _OF_ONE or not isinstance(known.lowering, Narrow):
+            return None
+        function: Any = getattr(known.lowering.step, "function", None)
+        if not inspect.isfunction(function) or function.__module__ != "__main__":
+            return None
+        latest = vars(sys.modules["__main__"]).get(function.__qualname__)
+        return latest if inspect.isfunction(latest) else function
 
     def instead(self, culprit: CrashCulprit, record: Any) -> bytes:
         """The pickle of a record that comes in the place of a culprit's. Raises ReplayError if none can, or not this one."""

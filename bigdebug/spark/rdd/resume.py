@@ -58,6 +58,9 @@ class Resume:
     def check_repair(self, culprit: CrashCulprit, record: Any) -> None:
         Decisions(self._recorder, self._run).instead(culprit, record)
 
+    def defined(self, operator: int) -> Callable[[Any], Any] | None:
+        return Decisions(self._recorder, self._run).defined(operator)
+
     @property
     def held(self) -> Mapping[str, Collection[int]]:
         return self._recorder.runs.held(stage.id for stage in self._run.graph.stages)

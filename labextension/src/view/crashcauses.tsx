@@ -53,10 +53,11 @@ function Told({ cause }: { cause: Cause }) {
 }
 
 /** What was decided, in words; of nothing, nothing. */
-export function decided({ skipped, repaired, open }: Pick<Cause, 'skipped' | 'repaired' | 'open'>): string {
+export function decided({ skipped, repaired, fixed, open }: Cause): string {
   const parts: [number, string][] = [
     [skipped, 'skipped'],
-    [repaired, 'repaired']
+    [repaired, 'repaired'],
+    [fixed, 'fixed']
   ];
   const said = parts.filter(([count]) => count > 0).map(([count, what]) => `${number(count)} ${what}`);
   return said.length === 0 ? '' : [...said, ...(open > 0 ? [`${number(open)} open`] : [])].join(' · ');

@@ -6,6 +6,7 @@ import { Fix } from './fix';
 import { Wrong } from './frame';
 import { RecordFields, RepairForm } from './recordfields';
 import { useAnswer } from './useanswer';
+import { Value } from './value';
 import { Late, Waiting } from './waiting';
 import { counted } from './words';
 
@@ -33,7 +34,7 @@ export function Culprit({ number, standing, ask, busy, during }: CulpritProps) {
           <Record known={asked.answer} ask={ask} busy={busy} during={during} />
           <Sources key={String(asked.answer.settled)} known={asked.answer} ask={ask} />
           <Traceback known={asked.answer} />
-          <Fix fix={asked.answer.fix} />
+          <Fix known={asked.answer} ask={ask} busy={busy} during={during} />
         </article>
       );
   }
@@ -58,7 +59,7 @@ function Exception({ known }: { known: Known }) {
         {known.met !== null && (
           <>
             {', as it met '}
-            <bdi>{known.met}</bdi>
+            <Value text={known.met} />
           </>
         )}
       </span>
@@ -78,7 +79,7 @@ function Line({ known: { line, locals } }: { known: Known }) {
       </h4>
       {line.code !== null && (
         <pre class="bd-code">
-          <bdi>{line.code}</bdi>
+          <bdi dir="ltr">{line.code}</bdi>
         </pre>
       )}
       {locals.length > 0 && (
@@ -91,7 +92,7 @@ function Line({ known: { line, locals } }: { known: Known }) {
                 </th>
                 <td>
                   <div class="bd-value">
-                    <bdi>{value}</bdi>
+                    <Value text={value} />
                   </div>
                 </td>
               </tr>
@@ -228,10 +229,10 @@ function Found({ number, ask }: { number: number; ask: Ask }) {
             {found.answer.records.map((source, at) => (
               <li key={at}>
                 <span class="bd-origin">
-                  <bdi>{source.origin}</bdi>
+                  <Value text={source.origin} />
                 </span>
                 <div class="bd-value">
-                  <bdi>{source.record}</bdi>
+                  <Value text={source.record} />
                 </div>
               </li>
             ))}
@@ -249,7 +250,7 @@ function Traceback({ known: { traceback } }: { known: Known }) {
     <details>
       <summary>Traceback</summary>
       <pre class="bd-code">
-        <bdi>{traceback.join('\n')}</bdi>
+        <bdi dir="ltr">{traceback.join('\n')}</bdi>
       </pre>
     </details>
   );

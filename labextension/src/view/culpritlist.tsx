@@ -6,6 +6,7 @@ import { neighbour } from './arrows';
 import type { During } from './useduring';
 import { Wrong } from './frame';
 import { useAnswer } from './useanswer';
+import { Value } from './value';
 import { Waiting } from './waiting';
 import { counted, number } from './words';
 
@@ -93,7 +94,7 @@ function List({ page, standing, chosen, busy, choose, turn, skip }: ListProps) {
                 {MARKS[row.decided]}
               </span>
               <span class="bd-record">
-                <bdi>{row.record}</bdi>
+                <Value text={row.record} />
               </span>
               <span class="bd-spoken">{MEANS[row.decided]}</span>
             </button>
@@ -104,8 +105,8 @@ function List({ page, standing, chosen, busy, choose, turn, skip }: ListProps) {
   );
 }
 
-const MARKS = { open: '○', skip: '⊘', repair: '✎' } as const;
-const MEANS = { open: 'open', skip: 'skipped', repair: 'repaired' } as const;
+const MARKS = { open: '○', skip: '⊘', repair: '✎', fix: 'ƒ' } as const;
+const MEANS = { open: 'open', skip: 'skipped', repair: 'repaired', fix: 'fixed' } as const;
 
 function Pages({ page, turn }: { page: CulpritPage; turn: (start: number) => void }) {
   if (page.total <= ROWS) {

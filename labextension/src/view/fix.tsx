@@ -1,17 +1,79 @@
-/** How another function is called on the records that crashed. A view sends no code: the user copies it, and runs it. */
+/**
+ * How another function is called on the records that crashed. A view sends no code: the function is edited in its cell, and taken from
+ * there by its name; or the user copies a line, and runs it.
+ */
 import { useRef, useState } from 'preact/hooks';
-import type { Culprit } from '../crashing';
+import type { Ask, Culprit } from '../crashing';
+import type { During } from './useduring';
 
-export function Fix({ fix }: { fix: Culprit['fix'] }) {
+export interface FixProps {
+  readonly known: Culprit;
+  readonly ask: Ask;
+  readonly busy: boolean;
+  readonly during: During;
+}
+
+export function Fix({ known, ask, busy, during }: FixProps) {
+  const { fix, number } = known;
+  const set = (on: boolean): void => {
+    void during(ask('fix', { number, on }));
+  };
   return (
-    <details>
+    <details open={fix.by !== null}>
       <summary>Fix the function</summary>
-      {fix.code === null ? <p class="bd-busy">{fix.why}</p> : <Code code={fix.code} />}
+      {fix.code === null && <p class="bd-busy">{fix.why}</p>}
+      {fix.defined !== null && <Defined by={fix.by} busy={busy} set={set} />}
+      {fix.code !== null && <Code code={fix.code} other={fix.defined !== null} />}
     </details>
   );
 }
 
-function Code({ code }: { code: string }) {
+interface DefinedProps {
+  /** The function that is called on the records that crashed; null if there is none yet. */
+  readonly by: string | null;
+  readonly busy: boolean;
+  readonly set: (on: boolean) => void;
+}
+
+function Defined({ by, busy, set }: DefinedProps) {
+  return (
+    <>
+      <p class="bd-busy">
+        {by === null ? (
+          'Edit the function in its cell, or what it calls, and run that cell. Then it is called, as it is by then, on the records that crashed here; what the others gave stays.'
+        ) : (
+          <>
+            Fixed by <bdi dir="ltr">{by}</bdi>. Was it edited since? Then take it anew.
+          </>
+        )}
+      </p>
+      <div class="bd-moves">
+        <button
+          type="button"
+          disabled={busy}
+          onClick={() => {
+            set(true);
+          }}
+        >
+          {by === null ? 'Call it as it is defined now' : 'Take it as it is defined now'}
+        </button>
+        {by !== null && (
+          <button
+            type="button"
+            disabled={busy}
+            onClick={() => {
+              set(false);
+            }}
+          >
+            Take the fix back
+          </button>
+        )}
+      </div>
+    </>
+  );
+}
+
+function Code({ code, other }: { code: string; other: boolean }) {
   const shown = useRef<HTMLPreElement>(null);
   const [copied, setCopied] = useState('');
   const copy = async (): Promise<void> => {
@@ -29,8 +91,7 @@ function Code({ code }: { code: string }) {
   return (
     <>
       <p class="bd-busy">
-        Put your function in the place of … and run this in a cell: it is called on the records that crashed, and what
-        had finished is not run again.
+        {`${other ? 'Or put another' : 'Put your'} function in the place of … and run this in a cell: it is called on the records that crashed, and what had finished is not run again.`}
       </p>
       <pre class="bd-code" ref={shown}>
         {code}

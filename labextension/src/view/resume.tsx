@@ -4,6 +4,7 @@ import type { During } from './useduring';
 import { Expected } from './forecast';
 import { Notice } from './notice';
 import { ResultPage } from './resultpage';
+import { Value } from './value';
 import { counted, number, seconds } from './words';
 
 export interface ResumeProps {
@@ -62,7 +63,7 @@ function Decided({ ask, standing, busy, during }: ResumeProps) {
   const { decided, all, complete, refused, doing, forecast, resumed } = standing;
   const ready = refused === null && doing === null && decided.open === 0 && (complete || all);
   const why =
-    refused ?? (decided.open > 0 ? 'The job would crash on what is open as before: skip or repair it.' : null);
+    refused ?? (decided.open > 0 ? 'The job would crash on what is open as before: skip, repair or fix it.' : null);
   return (
     <>
       <div class="bd-moves">
@@ -74,7 +75,7 @@ function Decided({ ask, standing, busy, during }: ResumeProps) {
             void during(ask('skip', { of: 'all', at: 0, on: !(all && decided.open === 0) }));
           }}
         >
-          {decided.repaired > 0 ? 'Skip all others' : 'Skip all'}
+          {decided.repaired + decided.fixed > 0 ? 'Skip all others' : 'Skip all'}
         </button>
         <button
           type="button"
@@ -87,7 +88,7 @@ function Decided({ ask, standing, busy, during }: ResumeProps) {
           Resume
         </button>
         <span>
-          {`${number(decided.repaired)} repaired · ${number(decided.skipped)} skipped · ${number(decided.open)} open`}
+          {`${number(decided.repaired)} repaired · ${decided.fixed > 0 ? `${number(decided.fixed)} fixed · ` : ''}${number(decided.skipped)} skipped · ${number(decided.open)} open`}
         </span>
       </div>
       {why !== null && doing === null && <p class="bd-busy">{why}</p>}
@@ -102,18 +103,18 @@ function Outcome({ ask, resumed }: { ask: Ask; resumed: Ended }) {
     <>
       {again > 0 && (
         <Notice
-          what={`${counted(again, 'repaired record')} crashed again, and ${again === 1 ? 'is' : 'are'} not in the result.`}
+          what={`${counted(again, 'record')} that had been repaired or fixed crashed again, and ${again === 1 ? 'is' : 'are'} not in the result.`}
           wrong
         >
           <ul>
             {resumed.again.map((line, at) => (
               <li key={at}>
-                <bdi>{line}</bdi>
+                <Value text={line} />
               </li>
             ))}
           </ul>
           {resumed.more > 0 && <p>{`and ${counted(resumed.more, 'more record')}`}</p>}
-          <p>Repair it otherwise, and resume once more.</p>
+          <p>Repair or fix it otherwise, and resume once more.</p>
         </Notice>
       )}
       <p class="bd-outcome" role="status">
@@ -140,5 +141,5 @@ function recomputed({ ran, reused, reached, crashed }: Ended): string {
     reached === null
       ? ''
       : ` ${counted(reached, 'output')} ${reached === 1 ? 'is' : 'are'} made of what the repaired ones came from.`;
-  return `${parts}${counted(crashed, 'record')} crashed as before, and ${crashed === 1 ? 'was' : 'were'} skipped or repaired.${behind}`;
+  return `${parts}${counted(crashed, 'record')} crashed as before, and ${crashed === 1 ? 'was' : 'were'} skipped, repaired or fixed.${behind}`;
 }
