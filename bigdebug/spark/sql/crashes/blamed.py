@@ -3,23 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Generator, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator
 from functools import cached_property
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from pyspark.sql.types import StructType
-
-from bigdebug.agents.guards.crash import Raised
-from bigdebug.graph import CallSite, Operator
-from bigdebug.shown import shown
+from bigdebug.graph import Operator
 from bigdebug.spark.collector import waiting
 from bigdebug.spark.process import answering
-from bigdebug.spark.raised import OfFunction
 from bigdebug.spark.sql.actions import unheard
+from bigdebug.spark.sql.crashes.accounts import OfCode, OfExpression
 from bigdebug.spark.sql.crashes.behind import Behind
 from bigdebug.spark.sql.crashes.crashed import Crashed
-from bigdebug.spark.sql.crashes.named import part
 from bigdebug.spark.sql.crashes.sizes import Sizes
 from bigdebug.spark.sql.crashes.telling import Key, Telling, key_of
 from bigdebug.spark.sql.crashes.thrown import UNREPEATED, Exceptions, Thrown
@@ -120,7 +114,7 @@ class Blamed:
             rows = unheard(c.frame(c.local(trial.rows, held)), "collect")
             behind = behind if len(rows) > 1 or at.telling.told else None
             return self._fresh(at, operator, [
-                CrashCulprit(_OfExpression(self, trial, row, what), operator, None, place, behind=behind)
+                CrashCulprit(OfExpression(self, trial, row, what), operator, None, place, behind=behind)
                 for row, what in zip(rows, thrown)
             ])
 
@@ -131,7 +125,7 @@ class Blamed:
         operator = self.operator(at.node)
         with waiting():
             return self._fresh(at, operator, [
-                CrashCulprit(_OfCode(self, each), operator, None, Input(at.step, each.side, each.whole) if each.rowwise else None)
+                CrashCulprit(OfCode(self, each), operator, None, Input(at.step, each.side, each.whole) if each.rowwise else None)
                 for each in crashed[: MOST + 1]
             ])
 
@@ -187,102 +181,3 @@ class Blamed:
             return len(wanted & {a.exprId().id() for a in self.catalyst.items(operator.node.output())})
 
         return self._run.graph[max(alike, key=shared).id]
-
-
-class _OfCode(OfFunction):
-    """What is told of rows that Python code crashed on."""
-
-    __slots__ = ("_crashed", "blamed")
-
-    def __init__(self, blamed: Blamed, crashed: Crashed) -> None:
-        self.blamed = blamed
-        self._crashed = crashed
-
-    @property
-    def raised(self) -> Raised:
-        return self._crashed.told.raised
-
-    @property
-    def record(self) -> Any:
-        return self._crashed.record
-
-    @property
-    def met(self) -> str | None:
-        others = self._crashed.rows[:-1]
-        return shown(others[0] if len(others) == 1 else others) if others else None
-
-    def trace(self) -> LineageFrame | None:
-        crashed = self._crashed
-        if not crashed.rows:
-            return None
-        if crashed.where is not None:
-            return self.blamed.trace(crashed.plan, crashed.where)
-        return self.blamed.trace(crashed.plan, crashed.record, of=self if crashed.rowwise else None)
-
-    def names(self) -> tuple[()]:
-        return ()
-
-    @property
-    def rows(self) -> Node:
-        return self._crashed.plan
-
-
-class _OfExpression:
-    """What is told of a row that an expression of Spark's threw on."""
-
-    __slots__ = ("_row", "_thrown", "_trial", "blamed")
-
-    locals: Mapping[str, str] = MappingProxyType({})
-    raised = None
-    settled = True
-
-    def __init__(self, blamed: Blamed, trial: Trial, row: Any, thrown: Thrown) -> None:
-        self.blamed = blamed
-        self._trial = trial
-        self._row = row
-        self._thrown = thrown
-
-    @property
-    def record(self) -> Any:
-        return part(self._row, 0, self._trial.first) if self._trial.first else self._row
-
-    @property
-    def met(self) -> str | None:
-        return shown(part(self._row, self._trial.first)) if self._trial.first and self._trial.finding is None else None
-
-    @property
-    def exception(self) -> str:
-        return self._thrown.exception
-
-    @property
-    def message(self) -> str:
-        return self._thrown.message
-
-    @property
-    def line(self) -> CallSite | None:
-        return self._thrown.line
-
-    @property
-    def traceback(self) -> str:
-        return self._thrown.place
-
-    def trace(self) -> LineageFrame | None:
-        trial = self._trial
-        return self.blamed.trace(trial.rows, self._row, of=self) if trial.finding is None else trial.finding(self._row)
-
-    def names(self) -> tuple[()]:
-        return ()
-
-    @property
-    def rows(self) -> Node:
-        return self._trial.rows
-
-
-def type_of(culprit: CrashCulprit) -> StructType | None:
-    """What another row in the place of a culprit's has to be; None if that is not known before it is put there. Asks the JVM."""
-    told = culprit.told
-    names = getattr(culprit.record, "__fields__", None)
-    if names is None or not isinstance(told, _OfCode | _OfExpression):
-        return None
-    fields = told.blamed.catalyst.frame(told.rows).schema.fields[: len(names)]
-    return StructType(fields) if [field.name for field in fields] == [*names] else None

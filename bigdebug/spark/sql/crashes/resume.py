@@ -13,7 +13,8 @@ from pyspark.errors import PySparkException
 from bigdebug.errors import ReplayError
 from bigdebug.shown import shown
 from bigdebug.spark.process import answering
-from bigdebug.spark.sql.crashes.blamed import Input, type_of
+from bigdebug.spark.sql.crashes.accounts import type_of
+from bigdebug.spark.sql.crashes.blamed import Input
 from bigdebug.spark.sql.crashes.diagnosis import FrameDiagnosis
 from bigdebug.spark.sql.crashes.telling import Key, key_of
 from bigdebug.spark.sql.crashes.unfinished import Failure
