@@ -16,6 +16,7 @@ from bigdebug.actors.associations import Associations, Intervals, Spans, Unknown
 from bigdebug.actors.columns import Column
 from bigdebug.actors.items import Items
 from bigdebug.actors.paired import Paired
+from bigdebug.actors.promises import UNTRIED
 from bigdebug.actors.reconstructed import INPUT, KINDS, OUTPUT, reconstructed
 from bigdebug.actors.steady import GENERATOR, Steady, steady
 from bigdebug.actors.tried import Trial, first_of
@@ -80,6 +81,7 @@ class Capture:
         self._tagged: tuple[list[int], list[int]] = ([], [])
         self._codes: dict[Hashable, int] = {}
         self._paired: Paired | None = None
+        self._broken = ""
 
     def outputs(self, records: Iterable[Any], first: Callable[[Any], list[Any] | None] = first_of) -> Iterator[Any]:
         """The outputs of the generator over these records, as they come. ``first`` gives the first few of them, to try it on, and takes none."""
@@ -112,9 +114,11 @@ class Capture:
 
     @property
     def believed(self) -> str:
-        """On how few records it was seen that the promise holds; empty if that were all, or if it was not tried or is broken. Asked when it ended."""
-        trial = self._trial
-        return "" if trial is None or trial.believed or trial.broken() else trial.tried(self._stopped().inputs)
+        """On how few records it was seen that the promise holds; empty if that were all, or if a note says that it was not tried, or that it is broken. Asked when it ended."""
+        trial, promise = self._trial, self._promise
+        if trial is None:
+            return UNTRIED if promise.each or promise.tags else ""
+        return "" if trial.believed or self._broken else trial.tried(self._stopped().inputs)
 
     def _stopped(self) -> Paired:
         paired = self._paired or Paired(self._nothing, (), self._promise.each)
@@ -132,9 +136,9 @@ class Capture:
             yield record
 
     def _associations(self, paired: Paired) -> tuple[Associations, tuple[str, ...]]:
-        broken = "" if self._trial is None else self._trial.broken()
-        if broken:
-            why = f"{self._name} has no lineage: {broken}"
+        self._broken = "" if self._trial is None else self._trial.broken()
+        if self._broken:
+            why = f"{self._name} has no lineage: {self._broken}"
             return Unknown(why), (why,)
         if self._promise.each:
             believed = self._trial.believed if self._trial is not None and paired.inputs else ""

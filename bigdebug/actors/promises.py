@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 NOTHING_CAME = "What was promised is believed: nothing came of the rows that it was tried on, or its groups are too large to be tried"
 
+UNTRIED = "what was promised was not tried"
+
 ENOUGH = 8
 """Rows that have to come of those that a function is tried on, or it is tried on more."""
 

@@ -113,7 +113,17 @@ def test_of_few_rows_each_is_tried_alone_and_nothing_is_believed(home):
     frame = measured(24, 0.1)
     assert notes(home, actors.rows(lambda f: f[f.x > 0]), frame) == []
     assert notes(home, actors.groups(lambda f: f.groupby("k").x.sum(), by="k"), frame) == []
-    assert notes(home, actors.rows(lambda f: f, check=False), measured(5_000, 0.1)) == []
+
+
+def test_what_is_not_tried_is_said(home):
+    assert notes(home, actors.rows(lambda f: f, check=False), measured(5_000, 0.1)) == ["what was promised was not tried"]
+    assert notes(home, actors.groups(lambda f: f, by="k", check=False), measured(1, 0.0)) == []  # there is nothing to be promised
+    first, same = (lambda record: record[0]), iter
+    for options in ({"each": True, "check": False}, {"tags": (first, first)}):
+        list(actors.generator(same, **options)(["ab", "bc"]))
+        assert actors.steps(home)[-1].believed == "what was promised was not tried"
+    list(actors.generator(same)(["ab", "bc"]))
+    assert actors.steps(home)[-1].believed == ""
 
 
 def users(count):
