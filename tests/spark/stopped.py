@@ -20,7 +20,7 @@ import bigdebug
 
 
 def slowly(line: str) -> int:
-    time.sleep(0.1)
+    time.sleep(0.05)
     return int(line)
 
 

@@ -8,6 +8,8 @@ import sys
 
 import pytest
 
+pytestmark = pytest.mark.slow  # each is a SparkContext of its own
+
 SHUT_DOWN = "SparkContext was shut down"
 
 
