@@ -49,14 +49,14 @@ some_writing (flow) AS MATERIALIZED (SELECT DISTINCT w.flow FROM reached_too CRO
 one (flow) AS MATERIALIZED (
     SELECT DISTINCT r.flow FROM some_writing CROSS JOIN passage r ON r.flow = some_writing.flow AND r.written = 0 CROSS JOIN reached_too ON reached_too.id = r.dataset
 ),
-times (flow, began, over) AS MATERIALIZED (
+some_jobs (flow, began, over) AS MATERIALIZED (
     SELECT one.flow, MIN(process.started), MAX(COALESCE(process.ended, 9223372036854775807)) FROM one CROSS JOIN process ON process.flow = one.flow GROUP BY one.flow
 ),
 some_read (dataset, over) AS MATERIALIZED (
-    SELECT r.dataset, {some}(times.over) FROM times CROSS JOIN passage r ON r.flow = times.flow AND r.written = 0 GROUP BY r.dataset
+    SELECT r.dataset, {some}(some_jobs.over) FROM some_jobs CROSS JOIN passage r ON r.flow = some_jobs.flow AND r.written = 0 GROUP BY r.dataset
 ),
 some_written (dataset, began) AS MATERIALIZED (
-    SELECT w.dataset, {some}(times.began) FROM times CROSS JOIN passage w ON w.flow = times.flow AND w.written = 1 AND w.mode <> 'dropped' GROUP BY w.dataset
+    SELECT w.dataset, {some}(some_jobs.began) FROM some_jobs CROSS JOIN passage w ON w.flow = some_jobs.flow AND w.written = 1 AND w.mode <> 'dropped' GROUP BY w.dataset
 )
 SELECT touch.other FROM some_read CROSS JOIN touch ON touch.dataset = some_read.dataset CROSS JOIN some_written ON some_written.dataset = touch.other
 GROUP BY touch.other HAVING {some}(some_written.began) > {some}(some_read.over)
