@@ -140,6 +140,7 @@ class Sender:
 
     def close(self, seconds: float = 2.0) -> None:
         """Send what the collector takes within the seconds; what is left waits on disk for the next session."""
+        self._lay_down()
         self.flush(seconds)
         with self._turn:
             self._over = True
@@ -198,10 +199,10 @@ class Sender:
 
     def _step(self, post: Post) -> float:
         """Send what is due of one run; seconds to wait before the next."""
+        self._lay_down()
         if (rest := self._rests_until - time.monotonic()) > 0:
             return rest
         try:
-            self._lay_down()
             now = time.time()
             claim = self._spool.claim(self.collector.queue, now, _LEASE * self._deadline)
             if claim is None:

@@ -362,6 +362,22 @@ def test_a_spool_that_cannot_be_written_is_named_and_nothing_is_lost_once_it_can
     assert {job for job, _ in told(collector)} == {"job 1", "job 2"}
 
 
+def test_what_was_held_while_the_spool_could_not_be_written_is_laid_down_at_the_end(spool: Spool) -> None:
+    with socket.socket() as taken:  # nobody answers there
+        taken.bind(("127.0.0.1", 0))
+        sending = Sender(spool, Address(f"http://127.0.0.1:{taken.getsockname()[1]}/", messages), pace=Pace(60.0, 60.0))
+        sending.send(process(0))
+        sending.flush(10)
+        with closing(sqlite3.connect(spool.path)) as other, other:
+            other.execute("ALTER TABLE message RENAME TO gone")
+        for n in range(1, 4):
+            sending.send(process(n))
+        with closing(sqlite3.connect(spool.path)) as other, other:
+            other.execute("ALTER TABLE gone RENAME TO message")
+        sending.close(0.1)
+    assert spool.left() == {sending.collector.queue: 8}
+
+
 def test_a_spool_that_another_process_keeps_locked_delays_nobody_for_long(spool: Spool) -> None:
     with collecting() as collector:
         sending = sender(spool, collector.url)
