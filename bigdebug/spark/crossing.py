@@ -16,10 +16,10 @@ from bigdebug.errors import UnknownOperatorError
 from bigdebug.graph import Operator
 from bigdebug.spark.bars import counted
 from bigdebug.spark.equal import check_records, equal_records, equal_rows
+from bigdebug.spark.rdd.crashes.suspects import suspected
 from bigdebug.spark.rdd.definition import definitions
 from bigdebug.spark.rdd.lineage_rdd import LineageRDD, trace_of
 from bigdebug.spark.rdd.recorder import Recorder
-from bigdebug.spark.rdd.suspects import suspected
 from bigdebug.spark.seams import Seams
 from bigdebug.spark.sql.failures import is_cancelled
 from bigdebug.spark.sql.lineage_frame import LineageFrame, lineage_of

@@ -11,7 +11,7 @@ from weakref import WeakValueDictionary
 
 from pyspark.sql import DataFrame
 
-from bigdebug.spark.rdd.suspects import comes_from
+from bigdebug.spark.rdd.crashes.suspects import comes_from
 from bigdebug.spark.sql.lineage_frame import LineageFrame
 from bigdebug.spark.sql.plans.catalyst import Catalyst
 from bigdebug.trace.culprits import Culprits

@@ -19,7 +19,7 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import functions as F
 
-from bigdebug.spark.rdd import endings
+from bigdebug.spark.rdd.crashes import endings
 from bigdebug.trace.culprits import Culprits
 from bigdebug.trace.operators import operator_of
 

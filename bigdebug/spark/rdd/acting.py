@@ -224,7 +224,7 @@ class Acting:
 
     def finish(self, action: Action, status: str) -> None:
         """Make a run of an action whose jobs have ended. Whatever goes wrong here, the user's result comes first."""
-        from bigdebug.spark.rdd.aftermath import settle
+        from bigdebug.spark.rdd.crashes.aftermath import settle
 
         recorder: Any = self
         try:

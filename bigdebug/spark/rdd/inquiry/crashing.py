@@ -15,7 +15,7 @@ from bigdebug.agents.judges import Crashing
 from bigdebug.agents.likeness import HasKey
 from bigdebug.errors import BigdebugError, LocalizeError
 from bigdebug.graph import Form
-from bigdebug.spark.rdd.blamed import Told
+from bigdebug.spark.rdd.crashes.blamed import Told
 from bigdebug.spark.rdd.inquiry.faulty import Faulty, Found
 from bigdebug.spark.rdd.inquiry.localizing import keyed_by
 from bigdebug.trace.culprit import CrashCulprit

@@ -16,7 +16,7 @@ from bigdebug.agents.guards.policy import Policy
 from bigdebug.errors import ReplayError
 from bigdebug.shown import counted
 from bigdebug.spark.process import answering
-from bigdebug.spark.rdd.decisions import Decisions, Repair, renamed
+from bigdebug.spark.rdd.crashes.decisions import Decisions, Repair, renamed
 from bigdebug.spark.rdd.outputs import check_letting_go
 from bigdebug.trace.culprit import CrashCulprit
 from bigdebug.trace.resumed import Resumed

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from bigdebug.spark.captures import OpenCapture
 from bigdebug.spark.rdd.action import Action
-from bigdebug.spark.rdd.diagnosis import Diagnosis
+from bigdebug.spark.rdd.crashes.diagnosis import Diagnosis
 from bigdebug.trace.origins import SourceFacts
 from bigdebug.trace.run import Run
 

@@ -19,7 +19,7 @@ from bigdebug.errors import ReplayError
 from bigdebug.graph import Operator
 from bigdebug.shown import shown
 from bigdebug.spark.policies import function_of_one
-from bigdebug.spark.rdd.blamed import Told
+from bigdebug.spark.rdd.crashes.blamed import Told
 from bigdebug.spark.rdd.definition import Narrow
 from bigdebug.trace.culprit import CrashCulprit
 from bigdebug.trace.operators import operator_of

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 from bigdebug.agents.guards.policy import Choice, Policy
 from bigdebug.shown import counted
 from bigdebug.spark.crashes import crashed, tell
-from bigdebug.spark.rdd.blamed import Blamed
-from bigdebug.spark.rdd.diagnosis import Diagnosis
+from bigdebug.spark.rdd.crashes.blamed import Blamed
+from bigdebug.spark.rdd.crashes.diagnosis import Diagnosis
+from bigdebug.spark.rdd.crashes.resume import Resume
 from bigdebug.spark.rdd.outputs import let_go
-from bigdebug.spark.rdd.resume import Resume
 from bigdebug.trace.run import Run
 
 if TYPE_CHECKING:

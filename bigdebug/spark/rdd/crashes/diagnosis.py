@@ -28,8 +28,8 @@ from bigdebug.spark.failing import NOTHING, failed_stages
 from bigdebug.spark.interruption import cancelling
 from bigdebug.spark.jobs import beside, impatient, tagged
 from bigdebug.spark.process import running
-from bigdebug.spark.rdd.blamed import Blamed, not_told
-from bigdebug.spark.rdd.endings import Endings
+from bigdebug.spark.rdd.crashes.blamed import Blamed, not_told
+from bigdebug.spark.rdd.crashes.endings import Endings
 from bigdebug.spark.rdd.sent import working_for
 from bigdebug.trace.culprit import CrashCulprit
 from bigdebug.trace.culprits import Culprits
