@@ -36,6 +36,8 @@ _BLOCK = 1 << 20
 """Items that are counted at once."""
 _UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
 
+_URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
+
 _log = logging.getLogger(__name__)
 
 
@@ -133,6 +135,11 @@ class ProvenanceGraph:
         """Read all of the index, and raise CorruptBlockError if it is not what was built. Questions look at what they read alone."""
         verify(self.path)
 
+    def close(self) -> None:
+        """Take away the index if it is a temporary one, before the graph itself goes; one that was built ``at`` a place stays."""
+        if self.home is not None:
+            self.home.close()
+
     def __len__(self) -> int:
         """How many items there are."""
         return self.index.items
@@ -181,9 +188,11 @@ def provenance(
 
 
 def directory(at: Any) -> Path:
-    """The path of a directory. Raises ProvenanceError for what is none."""
+    """The path of a directory. Raises ProvenanceError for what is none, and for one that is elsewhere: an index is mapped."""
     if not isinstance(at, (str, os.PathLike)) or not os.fspath(at):
         raise ProvenanceError("An index is built in a directory, told by its path", value=at, remedy='Give at="flights.provenance", or leave it out.')
+    if isinstance(at, str) and _URI.match(at):
+        raise ProvenanceError("An index is built in a directory of this machine, and this is a URI", value=at, remedy="Build it in a directory, and copy that as a whole.")
     return Path(at).absolute()
 
 

@@ -86,6 +86,15 @@ def test_without_a_place_an_index_goes_with_its_graph():
     assert not path.parent.exists()
 
 
+def test_a_graph_is_closed_whatever_it_is(tmp_path):
+    graph, kept = bigdebug.provenance(PERSONS, progress=False), bigdebug.provenance(PERSONS, at=tmp_path / "persons", progress=False)
+    for each in (graph, kept, bigdebug.open(tmp_path / "persons")):
+        each.close()
+        each.close()
+    assert not graph.path.parent.exists()
+    assert sorted(bigdebug.open(kept.path).ancestors(23)) == [3, 6, 15, 18]
+
+
 def test_what_is_not_clean_is_told_and_logged(caplog):
     some = pd.concat([PERSONS, PERSONS[:2], pd.DataFrame({"src": [5], "dst": [5], "op": ["<script>"]})])
     with caplog.at_level(logging.WARNING):

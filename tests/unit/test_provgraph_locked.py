@@ -142,6 +142,14 @@ def test_who_opens_an_index_while_it_is_replaced_gets_the_one_or_the_other(tmp_p
     assert [one.name for one in tmp_path.iterdir()] == ["index"]
 
 
+@pytest.mark.parametrize("at", ["s3://bucket/graph", "hdfs:///graph", "dbfs:/graph", "file:///tmp/graph"])
+def test_a_place_that_is_no_directory_of_this_machine_is_refused(at, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ProvenanceError, match="this is a URI"):
+        bigdebug.provenance(FRAME, at=at, progress=False)
+    assert list(tmp_path.iterdir()) == []
+
+
 @pytest.mark.parametrize("at", [5, "", b"index", True])
 def test_what_is_no_directory_is_refused(at):
     with pytest.raises(ProvenanceError, match="told by its path"):
