@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { expect, spark, test } from './harness';
 
 const SPARK = spark('trace');
@@ -37,6 +38,12 @@ test('from an output back to its source lines, while a cell runs, by the keyboar
   await expect(rows.nth(2)).toContainText('שלום b');
   await expect(desk.prompt(4)).toHaveText('[*]:');
   await desk.picture('trace-sources');
+  const coming = desk.page.waitForEvent('download');
+  await view.getByRole('button', { name: 'CSV' }).click();
+  const file = await coming;
+  expect(file.suggestedFilename()).toBe('words-parallelize.csv');
+  expect(readFileSync(await file.path(), 'utf8')).toContain('"שלום b"');
+  await expect(view).toContainText('3 records in words-parallelize.csv');
   await view.getByRole('button', { name: 'flatMap' }).click();
   await expect(rows).toHaveCount(6);
   await desk.interrupt();
