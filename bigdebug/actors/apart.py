@@ -295,8 +295,8 @@ def _uncopied(value: Any, error: Exception) -> Untried:
 class Copies:
     """Copies of a function, and of what goes with it, each as all of it was in the beginning, for one trial."""
 
-    def __init__(self) -> None:
-        self._room = Room()
+    def __init__(self, room: Room | None = None) -> None:
+        self._room = room or Room()
 
     @contextmanager
     def of(self, *values: Any, rows: Any = None) -> Iterator[Any]:

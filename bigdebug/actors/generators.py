@@ -50,7 +50,8 @@ def generator(
     """A function from an iterable to an iterable that is a step each time it is called. Records pass as they do without, one by one.
 
     It commits when the last output was given, or nobody wants more. Records are known by their order; ``flow_link`` says where they come from. ``each`` is
-    tried before the first output, with a copy of the function on copies of the first eight records, each alone: if they give something else then, the step has no lineage, and says why.
+    tried before the first output, with copies of the function on copies of the first eight records, and of some behind them, each alone: if they give something else then, the step has no
+    lineage, and says why; else a note says on how many it was tried.
     ``check=False`` tries nothing and believes it; so is it, and a note says so, where records come from an iterator that cannot be looked into without taking them from it, where what the
     function remembers cannot be copied for certain, and where it would write a file, connect with something or start a program: it is stopped from that before it does.
     """

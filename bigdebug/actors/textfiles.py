@@ -13,13 +13,13 @@ from typing import IO, Any
 import numpy as np
 
 from bigdebug.actors.actor import Home
+from bigdebug.actors.among import some_lines
 from bigdebug.actors.files import local, rows_of
 from bigdebug.actors.generators import Capture, Key, Promise, Transform, decorated, name_of, named
 from bigdebug.actors.items import Items
 from bigdebug.actors.places import RUN, Places
 from bigdebug.actors.stamping import stamping
 from bigdebug.actors.steady import GENERATOR, steady
-from bigdebug.actors.tried import FIRST
 from bigdebug.errors import ActorError
 from bigdebug.trace.across.located import Extent, Unit
 from bigdebug.trace.across.stamps import stamp_of
@@ -68,12 +68,12 @@ def _call(capture: Capture, name: str, home: Home, sources: list[str], target: s
 
 
 def _first(sources: Sequence[str], encoding: str) -> list[str] | None:
-    """The first few lines, those that can be read; None if a source is no plain file, which is read once."""
+    """Some lines, the first ones first, those that can be read; None if a source is no plain file, which is read once."""
     if not all(map(os.path.isfile, sources)):
         return None
     found: list[str] = []
     with ExitStack() as files, suppress(ValueError):  # lines that cannot be decoded are met when they are read
-        found.extend(islice(iter(_Read([files.enter_context(open(path, encoding=encoding)) for path in sources])), FIRST))
+        found.extend(some_lines(iter(_Read([files.enter_context(open(path, encoding=encoding)) for path in sources]))))
     return found
 
 

@@ -1,10 +1,13 @@
-"""Tried: whether a generator makes of a record alone what it makes of it among others. Seen on the first few, before the function has any."""
+"""Tried: whether a generator makes of a record alone what it makes of it among others. Seen on the first few as the real call gives them, and on some of all places, before it."""
 
 from __future__ import annotations
 
 import copy
+import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from contextlib import contextmanager
+from functools import partial
 from itertools import chain, islice
 from time import perf_counter
 from typing import Any
@@ -12,32 +15,35 @@ from typing import Any
 import numpy as np
 
 from bigdebug.actors.alike import same_cell
+from bigdebug.actors.among import FIRST, MOST, Call, seen_among, some_of
 from bigdebug.actors.apart import Copies
 from bigdebug.actors.aside import aside, stopped
 from bigdebug.actors.codes import Untried, library
 from bigdebug.actors.promises import MOST_SECONDS, Broken
+from bigdebug.actors.room import Room
 from bigdebug.shown import shown
 
-FIRST = 8
-"""Records that it is seen on."""
+log = logging.getLogger("bigdebug")
 
 BELIEVED = "What was promised is believed: the records come one by one, and none can be looked at before the function asks for it"
 
 LARGE = "What was promised is believed: what came of its records takes too long to be copied, so it was not tried"
 
-_MOST = 10_000
-"""Outputs of one record that are looked at."""
+_LATE_BYTES, _LATE_OBJECTS, _LATE_SECONDS = 16 << 20, 20_000, 0.25
+"""What may be copied to try records behind the first, and how long that may take."""
+
+_OTHERWISE = "it gave something else of a record alone than of the same record among others, so an output is not made of the record read last alone"
 
 _COPIED: tuple[type[Any], ...] = (type(iter([])), type(iter(())), type(iter(range(0))), type(iter("")))
 """Iterators of which a copy goes on by itself."""
 
 
 def first_of(records: Iterable[Any]) -> list[Any] | None:
-    """The first few records, if they can be looked at and are still there for whoever reads them; else None."""
+    """The first few records, and some of those behind them, if they can be looked at and are still there for whoever reads them; else None."""
     if isinstance(records, _COPIED):
-        return list(islice(copy.copy(records), FIRST))
+        return some_of(copy.copy(records))
     if isinstance(records, (Sequence, AbstractSet, Mapping, np.ndarray)) and library(type(records).__module__):  # what one of the user's does when it is asked, nobody knows
-        return list(islice(records, FIRST))
+        return some_of(records)
     return None
 
 
@@ -52,22 +58,25 @@ class Trial:
         self._why = ""
         self._ended = False
         self._seconds = 0.0
+        self._late = 0
         self.believed = ""
         """Why it could not be tried, as a note; empty if it was."""
 
-    def before(self, first: Sequence[Any] | None) -> None:
-        """Try it on the first records, where nobody sees it and nothing stays of it (``aside``)."""
-        if first is None:
+    def before(self, some: Sequence[Any] | None) -> None:
+        """Try it on some records, the first ones first, where nobody sees it and nothing stays of it (``aside``)."""
+        if some is None:
             self.believed = BELIEVED
             return
-        copies, began = Copies(), perf_counter()
+        until = perf_counter() + MOST_SECONDS
         try:
             with aside():
-                for record in first:
-                    if perf_counter() - began > MOST_SECONDS:
+                copied = partial(self._copied, Copies())
+                for record in some[:FIRST]:
+                    if self._alone and perf_counter() > until:
                         break
-                    with stopped(), copies.of(self._function, self._args, self._kwargs, record) as (function, args, kwargs, mine):
-                        self._alone.append([self._copy(output) for output in islice(function(iter([mine]), *args, **kwargs), _MOST)])
+                    with copied([record]) as (call, mine):
+                        self._alone.append([self._copy(output) for output in islice(call(iter(mine)), MOST)])
+                self._try_late(some)
         except Untried as why:
             self.believed = why.note
         except Broken as promise:
@@ -76,6 +85,22 @@ class Trial:
             raise
         except BaseException as error:  # the user's; an exit is one of a record alone
             self._why = f"it raised {type(error).__name__} on a record alone: {shown(str(error))}"
+
+    def _try_late(self, some: Sequence[Any]) -> None:
+        """Those behind the first may be such that the function raises, writes, or cannot be copied: then no more is known than of the first, and that is told."""
+        try:
+            self._late, same = seen_among(partial(self._copied, Copies(Room(_LATE_BYTES, _LATE_OBJECTS))), some, perf_counter() + _LATE_SECONDS)
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # the user's, and ours that say why not
+            log.debug("bigdebug: records behind the first were not tried: %s: %s", type(error).__name__, error)
+        else:
+            self._why = "" if same else _OTHERWISE
+
+    @contextmanager
+    def _copied(self, copies: Copies, records: Sequence[Any]) -> Iterator[tuple[Call, Sequence[Any]]]:
+        with stopped(), copies.of(self._function, self._args, self._kwargs, list(records)) as (function, args, kwargs, mine):
+            yield lambda given: function(given, *args, **kwargs), mine
 
     def inputs(self, records: Iterator[Any]) -> Iterator[Any]:
         """The records; the first are counted, and one more, to see that these are over."""
@@ -87,7 +112,7 @@ class Trial:
 
     def tried(self, count: int) -> str:
         """On how many of so many records it was seen; empty if that were all."""
-        few = len(self._alone)
+        few = len(self._alone) + self._late
         return f"what was promised was tried on {few} of {count:,} records" if 0 < few < count else ""
 
     def broken(self) -> str:
@@ -96,10 +121,10 @@ class Trial:
             return self._why
         for number, (alone, outputs) in enumerate(zip(self._alone, self._given), 1):
             over = self._ended or number < len(self._given)  # all of its outputs have been taken, and none should come behind them
-            same = len(alone) == len(outputs[:_MOST]) if over else len(alone) >= len(outputs[:_MOST])
+            same = len(alone) == len(outputs[:MOST]) if over else len(alone) >= len(outputs[:MOST])
             try:
                 if not same or not all(map(same_cell, alone, outputs)):
-                    return "it gave something else of a record alone than of the same record among others, so an output is not made of the record read last alone"
+                    return _OTHERWISE
             except Exception as error:  # of what the outputs are
                 return f"its outputs cannot be compared ({type(error).__name__}: {shown(str(error))})"
         return ""
@@ -122,7 +147,7 @@ class Trial:
 
     def _keep(self, output: Any) -> None:
         """Of many outputs of one record so many as of the record alone; of large ones, those that can be copied in a second."""
-        if len(self._given[-1]) >= _MOST:
+        if len(self._given[-1]) >= MOST:
             return
         began = perf_counter()
         try:

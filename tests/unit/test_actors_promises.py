@@ -1,6 +1,8 @@
 """Promises over frames: what does not hold of few rows, of rare ones or by little is seen on few trials; what was not tried is told."""
 
+import itertools
 import re
+import sys
 from collections import Counter
 from fractions import Fraction
 
@@ -263,16 +265,84 @@ def test_outputs_that_cannot_be_compared_are_refused_and_end_no_program(home):
     assert "cannot be compared (RecursionError" in actors.steps(home)[-1].incomplete[0]
 
 
-def test_of_a_generator_it_is_told_on_how_many_records_it_was_tried(home, tmp_path):
-    def sections(records):
-        section = ""
-        for record in records:
-            section = record if record.startswith("[") else section
-            yield f"{section} {record}"
+def sections(records):
+    section = ""
+    for record in records:
+        section = record if record.startswith("[") else section
+        yield f"{section} {record}"
 
-    records = [*(f"a{n}\n" for n in range(20)), "[b]\n", "c\n"]
-    list(actors.generator(sections, each=True)(records))
+
+def counted(records):
+    for number, record in enumerate(records):
+        yield f"{record} {number > 100}"
+
+
+def one_behind(records):
+    last = ""
+    for number, record in enumerate(records):
+        if number > 20 and last:
+            yield last
+        elif number <= 20:
+            yield record
+        last = record
+
+
+def unique(records):
+    seen = set()
+    for record in records:
+        if record not in seen:
+            seen.add(record)
+            yield record
+
+
+LATE = [*(f"a{n}\n" for n in range(5_000)), *(line for part in range(80) for line in (f"[b{part}]\n", *(f"c{n % 40}\n" for n in range(60))))]
+
+
+@pytest.mark.parametrize("function", [sections, counted, one_behind, unique])
+@pytest.mark.parametrize("of", [list, tuple, np.array, iter])
+def test_what_a_generator_remembers_of_records_that_come_late_is_seen(home, function, of):
+    if of is not iter:
+        list(actors.generator(function, each=True, name="wrong")(of(LATE)))
+        assert "wrong has no lineage" in actors.steps(home)[-1].incomplete[0]
+    list(actors.generator(function, each=True, name="wrong")(of(LATE[4_900:])))
+    assert "wrong has no lineage" in actors.steps(home)[-1].incomplete[0]
+
+
+def test_late_lines_of_a_file_are_looked_at(home, tmp_path):
+    (tmp_path / "in").write_text("".join(LATE[4_900:]))
+    actors.lines(sections, each=True, name="wrong")(tmp_path / "in", tmp_path / "out")
+    assert "wrong has no lineage" in actors.steps(home)[-1].incomplete[0]
+    assert (tmp_path / "out").read_text() == "".join(sections(LATE[4_900:]))
+
+
+def test_of_a_generator_it_is_told_on_how_many_records_it_was_tried(home, tmp_path):
+    def flat(records):
+        for record in records:
+            yield from record.split("a")
+
+    def taken():
+        return [step.believed for step in actors.steps(home)]
+
+    records = [f"a{n}\n" for n in range(2_000)]
+    assert list(actors.generator(flat, each=True)(records)) == list(flat(records))
     (tmp_path / "in").write_text("".join(records))
-    actors.lines(sections, each=True)(tmp_path / "in", tmp_path / "out")
-    list(actors.generator(sections, each=True)(records[:8]))
-    assert [step.believed for step in actors.steps(home)] == [*["what was promised was tried on 8 of 22 records"] * 2, ""]
+    actors.lines(flat, each=True)(tmp_path / "in", tmp_path / "out")
+    list(actors.generator(flat, each=True)(records[:8]))
+    list(actors.generator(flat, each=True)(records[:12]))
+    assert taken() == [*["what was promised was tried on 16 of 2,000 records"] * 2, "", ""]
+
+
+def test_late_records_that_cannot_be_tried_are_believed(home):
+    def parsed(records):
+        for record in records:
+            yield int(record)
+
+    with pytest.raises(ValueError, match="x"):
+        list(actors.generator(parsed, each=True)([*map(str, range(20)), "x"]))
+    assert list(itertools.islice(actors.generator(parsed, each=True)([*map(str, range(20)), "x"]), 20)) == [*range(20)]
+    assert actors.steps(home)[-1].believed == "what was promised was tried on 8 of 20 records"
+    with pytest.raises(SystemExit):
+        list(actors.generator(lambda records: (sys.exit(each) if each == "x" else each for each in records), each=True)([*map(str, range(20)), "x"]))
+    large = [np.zeros(1 << 20) for _ in range(12)]
+    assert len(list(actors.generator(lambda records: (each.sum() for each in records), each=True)(large))) == 12
+    assert actors.steps(home)[-1].believed == "what was promised was tried on 8 of 12 records"
