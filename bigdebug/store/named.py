@@ -10,6 +10,7 @@ from typing import Any
 from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
+from bigdebug.errors import StoreError
 from bigdebug.store.filesystems import Address
 
 _REMEDY = "name a directory that you may write, or a URI as s3://bucket/path, or leave it out for a temporary directory"
@@ -32,7 +33,7 @@ def named(store: Any, options: Any = None) -> Path | Address | None:
             raise ValueError("store_options are those of a store that a URI names, as s3://bucket/path")
         if store is not None and (not os.fspath(store) or "\0" in os.fspath(store)):
             raise ValueError(f"the store of bigdebug.attach is a directory of this machine or a URI, not {store!r}; {_REMEDY}")
-        return None if store is None else Path(store)
+        return None if store is None else at_home(store)
     uri = os.fspath(store)
     if uri.lower().startswith("file:"):
         return _file(uri, options)
@@ -40,6 +41,28 @@ def named(store: Any, options: Any = None) -> Path | Address | None:
         return Address(uri, dict(options or {}))
     except ValueError as problem:
         raise ValueError(f"the store of bigdebug.attach is a directory of this machine or a URI, and this is neither: {problem}") from None
+
+
+def at_home(path: str | os.PathLike[str]) -> Path:
+    """The path, with the home directory for a ~ at its beginning: else a directory of that name would be made, which nobody means."""
+    try:
+        return Path(path).expanduser()
+    except RuntimeError:  # of a user whom nobody knows
+        return Path(path)
+
+
+def local(what: str, path: str | os.PathLike[str]) -> Path:
+    """A directory of this machine, as a path or a file URI. Raises StoreError for other URIs, without what may be secret in them; else a directory s3: would be made."""
+    given = os.fspath(path)
+    if re.match(r"[A-Za-z][\w+.-]+:/", given) is None:
+        return at_home(path)
+    try:
+        if given.lower().startswith("file:"):
+            return _file(given, None)
+        why = f"and this is a URI of {given.partition(':')[0]}"
+    except ValueError as problem:
+        why = f"and {problem}"
+    raise StoreError(f"{what} is a directory of this machine, {why}", remedy="Name a directory here, and copy it from there or to there.")
 
 
 def _file(uri: str, options: Mapping[str, Any] | None) -> Path:

@@ -10,11 +10,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+import bigdebug
 from bigdebug.errors import CorruptBlockError, StoreError
 from bigdebug.store.blocks import Block, block_name, encode
 from bigdebug.store.directory import LineageStore
 from bigdebug.store.filesystems import Address
-from bigdebug.store.named import named
+from bigdebug.store.named import local, named
+from bigdebug.trace.saved.saving import save
 
 
 @pytest.mark.parametrize(("store", "found"), [
@@ -24,6 +26,29 @@ from bigdebug.store.named import named
 ])
 def test_a_directory_is_a_path(store: Any, found: Path | None) -> None:
     assert named(store) == found
+
+
+def test_a_path_may_begin_at_home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert named("~/lineage") == local("x", "~/lineage") == tmp_path / "lineage"
+    assert named("~nobody-of-this-name/x") == Path("~nobody-of-this-name/x")
+    assert named("a~/x") == Path("a~/x")
+
+
+@pytest.mark.parametrize("uri", ["s3://KEY:SECRET@bucket/x", "hdfs:///x", "file://elsewhere/x", Path("s3://bucket/x")])
+def test_sessions_are_saved_to_and_opened_from_directories_alone(uri: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for use in (lambda: save([], LineageStore(tmp_path / "store"), uri), lambda: bigdebug.open(uri)):
+        with pytest.raises(StoreError, match="directory of this machine") as refused:
+            use()
+        assert "SECRET" not in str(refused.value)
+    assert [*tmp_path.iterdir()] == []
+
+
+def test_a_session_may_be_saved_to_a_file_uri(tmp_path: Path) -> None:
+    uri = (tmp_path / "a b").as_uri()
+    assert save([], LineageStore(tmp_path / "store"), uri) == tmp_path / "a b"
+    assert not bigdebug.open(uri).runs
 
 
 def test_a_uri_is_an_address() -> None:

@@ -16,6 +16,7 @@ from typing import Any
 from bigdebug.errors import BigdebugError, StoreError
 from bigdebug.store.directory import LineageStore
 from bigdebug.store.machine import born, machine
+from bigdebug.store.named import local
 from bigdebug.store.sealed import seal
 from bigdebug.trace.counts import whole
 from bigdebug.trace.run import Run
@@ -110,10 +111,10 @@ def keep_outputs(home: Path, name: str, data: bytes | None, count: int) -> dict[
 
 
 def directory(what: str, path: Any) -> Path:
-    """``path``, independent of the directory that the process is in."""
+    """``path``, independent of the directory that the process is in. Raises StoreError for a URI."""
     if not isinstance(path, str | os.PathLike):
         raise TypeError(f"{what} is the path of a directory, not {path!r}")
-    return Path(path).absolute()
+    return local(what, path).absolute()
 
 
 def _by() -> str:
