@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 _PIECE = 1 << 16
 """Bytes, or objects, that are looked at together."""
 
+_AT_HAND = 1 << 13
+"""Objects that a processor has at hand when they have just been held."""
+
 _STEP = 17
 """Of many objects, so few are looked at when they are held; all of them when it is asked whether they are the same still, for that may never be."""
 
@@ -99,7 +102,8 @@ class _Objects:
 
     @classmethod
     def of(cls, values: npt.NDArray[Any]) -> Self:
-        return cls(values.copy(), {start: _contents(piece) for start, piece in _pieces(values) if not fixed(piece[:: _STEP if len(piece) == _PIECE else 1])})
+        held = np.empty(len(values), dtype=object)
+        return cls(held, {start: _contents(piece) for start, piece in _pieces(values) if not _hold(piece, held[start : start + len(piece)])})
 
     def same(self, array: Any) -> bool:
         values = _plain(array)
@@ -154,6 +158,16 @@ def _plain(array: Any) -> npt.NDArray[Any] | None:
 
 def _pieces(objects: npt.NDArray[Any]) -> Iterator[tuple[int, npt.NDArray[Any]]]:
     return ((start, objects[start : start + _PIECE]) for start in range(0, len(objects), _PIECE))
+
+
+def _hold(piece: npt.NDArray[Any], held: npt.NDArray[Any]) -> bool:
+    """Put the objects into ``held``; whether nobody can change those that are looked at."""
+    step, found = _STEP if len(piece) == _PIECE else 1, True
+    for start in range(0, len(piece), _AT_HAND):
+        some = piece[start : start + _AT_HAND]
+        held[start : start + _AT_HAND] = some
+        found = found and fixed(some[-start % step :: step])
+    return found
 
 
 def _addresses(objects: npt.NDArray[Any]) -> npt.NDArray[np.intp]:
