@@ -6,6 +6,7 @@ import json
 import sqlite3
 from collections.abc import Iterable
 from itertools import islice
+from typing import Any
 
 from bigdebug.datasets.rows import datasets_of
 
@@ -38,30 +39,58 @@ AND EXISTS (SELECT 1 FROM {_SCHEMAS.format(written=0)} WHERE NOT {_TELLS})
 """
 
 _MADE_AGAIN = """
-SELECT some.value FROM json_each(?) some CROSS JOIN passage a ON a.dataset = some.value AND a.written = 1 CROSS JOIN process p ON p.flow = a.flow
+SELECT some.value FROM json_each(:reached) some CROSS JOIN passage a ON a.dataset = some.value AND a.written = 1 CROSS JOIN process p ON p.flow = a.flow
 GROUP BY some.value HAVING MAX(CASE WHEN a.mode <> 'dropped' THEN p.started END) > MIN(CASE a.mode WHEN 'dropped' THEN p.started END)
 """
 
-_OUT_OF_TIME = """
-WITH reached (id) AS MATERIALIZED (SELECT value FROM json_each(?1)),
+_ON_THE_WAY = """
+WITH reached (id) AS MATERIALIZED (SELECT value FROM json_each(?)),
 reached_too (id) AS MATERIALIZED (SELECT DISTINCT touch.other FROM reached CROSS JOIN touch ON touch.dataset = reached.id),
-some_writing (flow) AS MATERIALIZED (SELECT DISTINCT w.flow FROM reached_too CROSS JOIN passage w ON w.dataset = reached_too.id AND w.written = 1),
-one (flow) AS MATERIALIZED (
-    SELECT DISTINCT r.flow FROM some_writing CROSS JOIN passage r ON r.flow = some_writing.flow AND r.written = 0 CROSS JOIN reached_too ON reached_too.id = r.dataset
-),
+some_writing (flow) AS MATERIALIZED (SELECT DISTINCT w.flow FROM reached_too CROSS JOIN passage w ON w.dataset = reached_too.id AND w.written = 1)
+SELECT DISTINCT r.flow FROM some_writing CROSS JOIN passage r ON r.flow = some_writing.flow AND r.written = 0 CROSS JOIN reached_too ON reached_too.id = r.dataset
+"""
+"""What was done on the way: flows that read some of the datasets that are reached, and write others or the same."""
+
+_ONE = "WITH one (flow) AS MATERIALIZED (SELECT value FROM json_each(:ways))"
+
+_OUT_OF_TIME = f"""{_ONE},
 some_jobs (flow, began, over) AS MATERIALIZED (
     SELECT one.flow, MIN(process.started), MAX(COALESCE(process.ended, 9223372036854775807)) FROM one CROSS JOIN process ON process.flow = one.flow GROUP BY one.flow
 ),
 some_read (dataset, over) AS MATERIALIZED (
-    SELECT r.dataset, {some}(some_jobs.over) FROM some_jobs CROSS JOIN passage r ON r.flow = some_jobs.flow AND r.written = 0 GROUP BY r.dataset
+    SELECT r.dataset, {{some}}(some_jobs.over) FROM some_jobs CROSS JOIN passage r ON r.flow = some_jobs.flow AND r.written = 0 GROUP BY r.dataset
 ),
 some_written (dataset, began) AS MATERIALIZED (
-    SELECT w.dataset, {some}(some_jobs.began) FROM some_jobs CROSS JOIN passage w ON w.flow = some_jobs.flow AND w.written = 1 AND w.mode <> 'dropped' GROUP BY w.dataset
+    SELECT w.dataset, {{some}}(some_jobs.began) FROM some_jobs CROSS JOIN passage w ON w.flow = some_jobs.flow AND w.written = 1 AND w.mode <> 'dropped' GROUP BY w.dataset
 )
 SELECT touch.other FROM some_read CROSS JOIN touch ON touch.dataset = some_read.dataset CROSS JOIN some_written ON some_written.dataset = touch.other
-GROUP BY touch.other HAVING {some}(some_written.began) > {some}(some_read.over)
+GROUP BY touch.other HAVING {{some}}(some_written.began) > {{some}}(some_read.over)
 """
-"""With MAX: what a job began to write after all had read it, upstream. With MIN: what a job had read before any began to write it, downstream."""
+"""With MAX for ``some``: what a job began to write after all had read it, upstream. With MIN: what a job had read before any began to write it, downstream."""
+
+_OVERWRITTEN = f"""{_ONE},
+some_over (dataset, began, flow) AS MATERIALIZED (
+    SELECT w.dataset, MAX(p.started), w.flow FROM json_each(:reached) some CROSS JOIN passage w ON w.dataset = some.value AND w.written = 1 AND w.mode = 'overwritten'
+    CROSS JOIN process p ON p.flow = w.flow AND p.status = 'succeeded' WHERE NOT EXISTS (
+        SELECT 1 FROM passage itself CROSS JOIN touch ON touch.dataset = itself.dataset AND touch.other = w.dataset WHERE itself.flow = w.flow AND itself.written = 0
+    ) GROUP BY w.dataset
+)
+SELECT DISTINCT some_over.dataset FROM some_over CROSS JOIN passage w ON w.dataset = some_over.dataset AND w.written = 1 CROSS JOIN one ON one.flow = w.flow
+WHERE {{otherwise}} AND NOT EXISTS (SELECT 1 FROM process p WHERE p.flow = one.flow AND (p.started >= some_over.began OR p.ended IS NULL))
+"""
+"""Which were overwritten, by what did not read them, after a job on the way had written them for the last time and ``otherwise``."""
+
+_FROM_OTHERS = """
+EXISTS (SELECT 1 FROM passage r WHERE r.flow = one.flow AND r.written = 0 AND NOT EXISTS (
+    SELECT 1 FROM passage now WHERE now.flow = some_over.flow AND now.written = 0 AND now.dataset = r.dataset
+))
+"""
+
+_OF_OTHERS = "(SELECT lineage FROM flow WHERE id = one.flow) IS NOT (SELECT lineage FROM flow WHERE id = some_over.flow)"
+
+_FAILED = f"""{_ONE}
+SELECT DISTINCT flow.job FROM one CROSS JOIN flow ON flow.id = one.flow WHERE NOT EXISTS (SELECT 1 FROM process p WHERE p.flow = one.flow AND p.status <> 'failed')
+"""
 
 
 def of_columns(db: sqlite3.Connection, ends: Iterable[tuple[int, str]], upstream: bool) -> str:
@@ -76,21 +105,35 @@ def of_columns(db: sqlite3.Connection, ends: Iterable[tuple[int, str]], upstream
     return f"{_named(db, found)} was read with other columns than it was written with: {side} is not known from there on."
 
 
-def of_datasets(db: sqlite3.Connection, reached: Iterable[int], upstream: bool) -> str:
+def of_datasets(db: sqlite3.Connection, reached: Iterable[int], upstream: bool, columns: bool = False) -> str:
     """What is to be said of datasets on the way that were dropped and made again, or read by a job on the way for the last time before another one wrote into them
-    for the first time: what they held before and after is not told apart.
+    for the first time, or overwritten by another one since, from other sources (or ``columns``): what they held before and after is not told apart. And of jobs on
+    the way that failed whenever they ran.
     Looks at the nearest, which takes some milliseconds.
     """
-    every = json.dumps(list(islice(reached, _NEAREST)))
-    again = [number for (number,) in db.execute(_MADE_AGAIN, (every,))]
-    later = [number for (number,) in db.execute(_OUT_OF_TIME.format(some="MAX" if upstream else "MIN"), (every,)) if number not in again]
+    every = list(islice(reached, _NEAREST))
+    ways = [flow for (flow,) in db.execute(_ON_THE_WAY, (json.dumps(every),))]
+
+    def asked(question: str, *said: list[int]) -> list[Any]:
+        found = db.execute(question, {"reached": json.dumps(every), "ways": json.dumps(ways)})
+        return [each for (each,) in found if not any(each in some for some in said)]
+
+    again = asked(_MADE_AGAIN)
+    later = asked(_OUT_OF_TIME.format(some="MAX" if upstream else "MIN"), again)
+    over = asked(_OVERWRITTEN.format(otherwise=_OF_OTHERS if columns else _FROM_OTHERS), again, later)
+    failed = sorted(asked(_FAILED))
     return " ".join(filter(None, (
         f"{_named(db, again)} was dropped and made again: this is told of all that it ever was." if again else "",
         f"{_named(db, later)} was written again after it was read: this is told of all that it ever held." if later else "",
+        f"{_named(db, over)} was overwritten since by another job, or another version of it: this is told of all that it ever held." if over else "",
+        f"{_and_more(failed[:_SHOWN], len(failed))} failed whenever it ran: what it was to write is told, too." if failed else "",
     )))
 
 
 def _named(db: sqlite3.Connection, which: list[int]) -> str:
-    names = sorted(map(str, datasets_of(db, which[:_SHOWN]).values()))
-    return f"{', '.join(names)}{f' and {len(which) - _SHOWN:,} more' * (len(which) > _SHOWN)}"
+    return _and_more(sorted(map(str, datasets_of(db, which[:_SHOWN]).values())), len(which))
+
+
+def _and_more(names: list[str], count: int) -> str:
+    return f"{', '.join(names)}{f' and {count - len(names):,} more' * (count > len(names))}"
 

@@ -53,7 +53,7 @@ def columns(db: sqlite3.Connection, of: Meant, name: str, upstream: bool, limit:
     unknown = "Of some steps it is not known which columns go into which." if any(UNKNOWN in how for how in set(found.how.values())) else ""
     return Answer(f"{_side(upstream)} of {name} of {of.dataset}", ("steps", "dataset", "column", "influence", "how"), tuple(rows)).noting(
         of.note, more(len(found.steps), limit), _queries(queries), unknown, doubts.of_columns(db, found.ends, upstream),
-        doubts.of_datasets(db, dict.fromkeys([of.id, *(number for number, _ in shown)]), upstream),
+        doubts.of_datasets(db, dict.fromkeys([of.id, *(number for number, _ in shown)]), upstream, columns=True),
     )
 
 

@@ -75,9 +75,49 @@ def test_what_was_written_after_it_was_read_is_said(asked: Datasets) -> None:
     asked.store.record(done(3, middle, late, ("a", "a"), mode="overwritten"))
     said = "file:/middle was written again after it was read: this is told of all that it ever held."
     assert all(said in notes(answer) for answer in (asked.upstream("r_csv"), asked.upstream("r_csv", "a"), asked.downstream("/late"), asked.downstream("/late", "a")))
-    assert not asked.downstream("/raw").notes
+    over = "file:/middle was overwritten since by another job, or another version of it: this is told of all that it ever held."
+    assert asked.downstream("/raw").notes == (over,)
     asked.store.record(done(4, OUT, middle, ("a", "a"), job="job 2"))
-    assert not asked.upstream("r_csv").notes
+    assert asked.upstream("r_csv").notes == (over,)
+
+
+def test_what_was_overwritten_by_another_version_of_a_job_is_said(asked: Datasets) -> None:
+    """As people work in a notebook: change the cell, and run it again."""
+    said = "file:/f_csv was overwritten since by another job, or another version of it: this is told of all that it ever held."
+    asked.store.record(done(1, FILES, RAW, ("a", "gross"), job="total", mode="overwritten"), done(2, OUT, FILES, ("a", "a")))
+    asked.store.record(done(3, FILES, RAW, ("a", "net"), job="total", mode="overwritten"), done(4, OUT, FILES, ("a", "a")))
+    for answer in (asked.upstream("f_csv", "a"), asked.upstream("r_csv", "a"), asked.downstream("/raw", "gross")):
+        assert said in notes(answer)
+    for answer in (asked.upstream("f_csv"), asked.downstream("/raw")):
+        assert not answer.notes  # it is the same with the one as with the other
+
+
+def test_what_is_appended_is_beside_what_was_there(asked: Datasets) -> None:
+    asked.store.record(done(1, FILES, RAW, ("a", "gross"), job="one", mode="overwritten"), done(2, FILES, RAW, ("a", "net"), job="two", mode="appended"))
+    assert not asked.upstream("f_csv", "a").notes
+    asked.store.record(replace(done(3, FILES, RAW, ("a", "odd"), job="three", mode="overwritten"), status="failed"))
+    assert "overwritten since" not in notes(asked.upstream("f_csv", "a"))
+
+
+def test_what_keeps_what_it_overwrites_is_no_matter_of_doubt(asked: Datasets) -> None:
+    for day in range(3):
+        process = done(day, FILES, Dataset("file", f"/in/{day}"), ("a", "a"), job="merge", mode="overwritten")
+        asked.store.record(replace(process, reads=(*process.reads, Access(FILES))))
+    assert not asked.upstream("f_csv").notes
+    assert not asked.upstream("f_csv", "a").notes
+    asked.store.record(done(5, FILES, RAW, ("a", "a"), job="anew", mode="overwritten"))
+    assert "this is told of all that it ever held" in notes(asked.upstream("f_csv"))
+
+
+def test_a_job_that_never_succeeded_is_named(asked: Datasets) -> None:
+    said = "job 1 failed whenever it ran: what it was to write is told, too."
+    failed = replace(done(1, FILES, RAW, ("a", "a")), status="failed", error="boom")
+    asked.store.record(failed, done(2, FILES, Dataset("file", "/other"), ("a", "b")))
+    for answer in (asked.upstream("f_csv"), asked.upstream("f_csv", "a"), asked.downstream("/raw"), asked.downstream("/raw", "a")):
+        assert said in notes(answer)
+    assert not asked.downstream("/other").notes
+    asked.store.record(replace(failed, id="again", status="succeeded", error=""))
+    assert said not in notes(asked.upstream("f_csv"))
 
 
 def test_a_column_that_a_model_makes_is_made_of_what_the_model_was_fitted_on(asked: Datasets) -> None:
