@@ -68,7 +68,7 @@ class ActorStep:
 
     @property
     def incomplete(self) -> Sequence[str]:
-        return (*self._committed.incomplete, *(self._sources[1] if self._committed.inputs.nowhere() else ()))
+        return (*self._committed.incomplete, *self._sources[1])
 
     @property
     def believed(self) -> str:
@@ -89,8 +89,10 @@ class ActorStep:
     def reads(self) -> Sequence[Extent]:
         """The files that its inputs stand in, and the actors that it takes from."""
         files = list(self._committed.inputs.places.files)
-        if self._committed.inputs.nowhere():
-            files += [_items(gives_path(source)) for source in self._flows.sources] or [_items(takes_path(self.id))]
+        nowhere = self._committed.inputs.nowhere()
+        files += [_items(gives_path(source)) for source in (self._flows.sources if nowhere else self._flows.found())]
+        if nowhere and not self._flows.sources:
+            files.append(_items(takes_path(self.id)))
         return tuple(files)
 
     @cached_property
@@ -178,10 +180,9 @@ class ActorStep:
         """Inputs, by where they stand: in files, in what another actor gave, or in this one's arrivals."""
         places = self._committed.inputs.places
         found, nowhere = list(places.locate(numbers)), places.without(numbers)
-        if len(nowhere):
-            given, own = self._flows.given(nowhere)
-            found += [Located.of(gives_path(source), Unit.ROW, positions) for source, positions in given.items() if len(positions)]
-            found += [Located.of(takes_path(self.id), Unit.ROW, own)] if len(own) else []
+        given, own = self._flows.given(numbers, nowhere)
+        found += [Located.of(gives_path(source), Unit.ROW, positions) for source, positions in given.items() if len(positions)]
+        found += [Located.of(takes_path(self.id), Unit.ROW, own)] if len(own) else []
         return tuple(_merged(found))
 
     def _told_outputs(self, numbers: Positions) -> Sequence[Located]:

@@ -68,6 +68,13 @@ class Items:
         """Whether some of the items stand in no file."""
         return int(self.places.count.array.sum()) < self.count
 
+    @cached_property
+    def loose(self) -> bool:
+        """Whether some are known by nothing but their order."""
+        if len(self.valued) == self.count or not self.nowhere():
+            return False
+        return len(np.setdiff1d(self.places.without(np.arange(self.count)), self.valued.array, assume_unique=True)) > 0
+
     def check(self, numbers: Positions) -> Positions:
         """Those of the numbers that are items."""
         return distinct(numbers[(numbers >= 0) & (numbers < self.count)])

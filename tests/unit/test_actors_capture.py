@@ -428,8 +428,48 @@ def test_what_has_no_hashes_is_matched_in_order_or_not_at_all(home):
     third.add_output()
     actors.flow_link(first, third)
     third.commit()
-    with pytest.raises(UntraceableError, match="neither says what its items hold"):
+    with pytest.raises(UntraceableError, match="not all say what they hold"):
         actors.step(third).backward([at(f"item:{third.id}/out", Unit.ROW, 0)])
+
+
+def test_an_item_without_hash_and_place_among_others_with_hashes_is_not_lost(home):
+    """It may be any of what the other side gave, or took: nobody can say that it is none."""
+    first, second = actors.register("first", home=home), actors.register("second", home=home)
+    actors.flow_link(first, second)
+    for value in ("x", actors.NEXT):
+        first.add_output(value)
+        second.reset()
+        second.add_input(value)
+        second.add_output()
+    first.commit()
+    second.commit()
+    step = actors.step(second)
+    for number in range(2):
+        with pytest.raises(UntraceableError, match="not all say what they hold"):
+            step.backward([at(f"item:{second.id}/out", Unit.ROW, number)])
+        with pytest.raises(UntraceableError, match="not all say what they hold"):
+            step.forward([at(f"item:{first.id}/out", Unit.ROW, number)])
+
+
+def test_items_with_places_are_found_by_their_hashes_as_well(home, tmp_path):
+    """What else an actor read from files without saying what it holds, is known by its places."""
+    first, second = actors.register("first", home=home), actors.register("second", home=home)
+    actors.flow_link(first, second)
+    mine, other = tmp_path / "mine.txt", tmp_path / "other.txt"
+    for number, value in enumerate("xyx"):
+        first.add_output(value)
+        second.reset()
+        second.add_input(value, at=actors.Place.line(mine, number))
+        second.add_input(at=actors.Place.line(other, number))
+        second.add_output()
+    first.commit()
+    second.commit()
+    step = actors.step(second)
+    given = f"item:{first.id}/out"
+    assert {each.path for each in step.reads} == {str(mine), str(other), given}
+    assert told(step.backward([at(f"item:{second.id}/out", Unit.ROW, 1)])) == {str(mine): [1], str(other): [1], given: [1]}
+    assert told(step.backward([at(f"item:{second.id}/out", Unit.ROW, 2)])) == {str(mine): [2], str(other): [2], given: [0, 2]}
+    assert told(step.forward([at(given, Unit.ROW, 1)])) == {f"item:{second.id}/out": [1]}
 
 
 def test_a_replay_keeps_what_was_traced_or_all_but_that(home):
