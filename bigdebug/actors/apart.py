@@ -59,7 +59,7 @@ class Apart:
     def of_rows(self, rows: Any) -> Any:
         """A copy of rows of a frame, which take no room of that for functions."""
         self._charge = Room().charge
-        self._shared.watch(type(rows))  # it is at hand for who has a frame
+        self._shared.watch(self._shared.cls(type(rows)))  # it is at hand for who has a frame
         return rows_apart(rows, self.of)
 
     @contextmanager
@@ -236,7 +236,7 @@ class Apart:
         made.__defaults__, made.__kwdefaults__ = self._of(function.__defaults__), self._of(function.__kwdefaults__)
         made.__dict__.update(self._of(function.__dict__))
         if not theirs:
-            self._spaces.names(function, self._cell, self._of)
+            self._shared.patched(self._spaces.names(function, self._cell, self._of))
         return made
 
     def _cell(self, cell: types.CellType) -> types.CellType:

@@ -22,8 +22,8 @@ REACHING_ATTRIBUTES = frozenset((
 ))
 """Attributes, and functions of libraries, that do so; or that set what holds of the whole process and is not put back."""
 
-LIVE = ("py4j", "pyspark", "matplotlib.pyplot")
-"""Packages and modules whose objects and functions stand for others elsewhere: in Spark, in a figure that is drawn."""
+LIVE = ("py4j", "pyspark", "matplotlib.pyplot", "atexit", "signal")
+"""Packages and modules whose objects and functions stand for others elsewhere: in Spark, in a figure that is drawn, in what happens to the process."""
 
 _LIBRARIES = frozenset(("site-packages", "dist-packages"))
 _PYTHON = tuple(filter(None, {os.path.dirname(os.__file__), os.path.dirname(os.path.realpath(os.__file__)), sysconfig.get_config_var("DESTSHARED"), os.path.join(sys.base_exec_prefix, "DLLs")}))

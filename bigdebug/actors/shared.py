@@ -32,6 +32,8 @@ _FIXED = (
 )
 _FIXED_TYPES = ATOMS | {"zoneinfo.ZoneInfo", "typing.TypeVar"}
 _FIXED_MODULES = frozenset(("dataclasses", "pandas._libs.missing", "pandas._libs.interval", "typing"))
+_OF_FRAMES = ("_metadata", "_internal_names", "_internal_names_set")
+"""Lists of names that classes of frames have, which pandas reads."""
 _FIXED_PACKAGE = "pandas._libs.tslibs."
 _ARROW = ("Array", "ChunkedArray", "Table", "RecordBatch", "Schema", "Field", "DataType", "Scalar")
 
@@ -81,6 +83,16 @@ class Shared:
                     self._members(each)
         return kind
 
+    def patched(self, names: frozenset[str]) -> None:
+        """Look into what somebody gave to the classes of pandas: methods and accessors that code names."""
+        pandas = sys.modules.get("pandas")
+        for kind in () if pandas is None else (pandas.DataFrame, pandas.Series, pandas.Index):
+            for name in names & frozenset(vars(kind)):
+                value = vars(kind)[name]
+                value = getattr(value, "_accessor", value)
+                if isinstance(value, (FunctionType, type)) and not library(value.__module__):
+                    self._member(kind, name, value)
+
     def watch(self, kind: type[Any]) -> None:
         """Watch over a class of a library, as over the user's."""
         self._classes.setdefault(kind, dict(vars(kind)))
@@ -119,7 +131,7 @@ class Shared:
             functions = (value.func,)
         elif isinstance(value, FunctionType):
             functions = () if name == "__repr__" and library(value.__globals__.get("__name__")) else (value,)  # a dataclass's notes where it is
-        elif _special(name) or (issubclass(kind, (enum.Enum, tuple)) and name.startswith("_")) or name == "_abc_impl":
+        elif _special(name) or name in _OF_FRAMES or (issubclass(kind, (enum.Enum, tuple)) and name.startswith("_")) or name == "_abc_impl":
             return
         else:
             functions = (value,)

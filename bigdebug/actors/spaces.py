@@ -42,8 +42,8 @@ class Spaces:
         for module, _ in self._found.values():
             module.__dict__.clear()
 
-    def names(self, function: types.FunctionType, cells: Callable[[types.CellType], types.CellType], copy: Copy) -> None:
-        """Copy what the code of a function names. Raises Untried."""
+    def names(self, function: types.FunctionType, cells: Callable[[types.CellType], types.CellType], copy: Copy) -> frozenset[str]:
+        """Copy what the code of a function names; the attributes that it names. Raises Untried."""
         scope, names = function.__globals__, checked(function)
         if "open" in names.globals and scope.get("open", open) is open:
             self.of(scope)[0].__dict__["open"] = open_in_vain
@@ -59,6 +59,7 @@ class Spaces:
         for cell in function.__closure__ or ():
             if filled(cell) and isinstance(cell.cell_contents, types.ModuleType):
                 cells(cell).cell_contents = self._module(cell.cell_contents, names.attributes, copy)
+        return names.attributes
 
     def _take(self, scope: dict[str, Any], name: str, copy: Copy) -> None:
         module, taken = self.of(scope)
@@ -88,6 +89,9 @@ class Spaces:
         changing = sorted(name for name in attributes & vars(module).keys() if isinstance(vars(module)[name], _STATEFUL) or name == "environ")
         if changing:
             raise Untried(f"{module.__name__}.{changing[0]} may change")
+        for name in attributes & vars(module).keys():
+            if isinstance(vars(module)[name], (types.FunctionType, type)) and not library(vars(module)[name].__module__):
+                raise Untried(f"{module.__name__}.{name} is none of its own")
         return module
 
     def _drawing(self, module: types.ModuleType, attributes: frozenset[str], copy: Copy) -> types.ModuleType:

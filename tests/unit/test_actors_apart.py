@@ -886,6 +886,64 @@ def test_what_a_class_or_hidden_code_remembers_is_not_tried(home, step):
     assert ended() == "believed"
 
 
+def _count(f):
+    COUNTS["calls"] += 1
+    return f.assign(n=COUNTS["calls"])
+
+
+class Accessor:
+    def __init__(self, frame):
+        self.frame = frame
+
+    def number(self):
+        return _count(self.frame)
+
+
+class Counted(pd.DataFrame):
+    _metadata = ["called"]  # noqa: RUF012
+
+    @property
+    def _constructor(self):
+        return Counted
+
+    def of_its_own(self):
+        return _count(self)
+
+
+class Measured(pd.DataFrame):
+    _metadata = ["called"]  # noqa: RUF012
+
+    @property
+    def _constructor(self):
+        return Measured
+
+    def long(self):
+        return self[self.x > 3]
+
+
+def test_what_somebody_gave_to_a_library_is_looked_into(home, monkeypatch):
+    monkeypatch.setattr(pd.DataFrame, "numbered", _count, raising=False)
+    monkeypatch.setattr(pd.DataFrame, "_accessors", {*pd.DataFrame._accessors})
+    monkeypatch.setattr(np, "numbered", _count, raising=False)
+    monkeypatch.setattr(pd, "wide_to_long", _count)
+    pd.api.extensions.register_dataframe_accessor("of_a_test")(Accessor)
+    frame = Counted(FRAME)
+    frame.called = "counted"
+    for call in (lambda f: f.numbered(), lambda f: f.of_a_test.number(), lambda f: (f, np.numbered(f))[1], lambda f: (f, pd.wide_to_long(f))[1], lambda f: f.of_its_own()):
+        COUNTS["calls"] = 0
+        assert actors.rows(call)(frame).n[0] == 1
+        assert ended() == "believed"
+    del pd.DataFrame.of_a_test
+    actors.rows(lambda f: f.long())(Measured(FRAME))
+    assert ended() == "told"
+
+
+def test_methods_that_somebody_gave_to_frames_and_that_remember_nothing_are_tried(home, monkeypatch):
+    monkeypatch.setattr(pd.DataFrame, "over", lambda f, least: f[f.x > least], raising=False)
+    actors.rows(lambda f: f.over(3))(FRAME)
+    assert ended() == "told"
+
+
 def test_a_function_within_a_ufunc_is_not_tried(home):
     expected = vectorized()(FRAME)
     assert_frame_equal(actors.rows(vectorized())(FRAME), expected)
