@@ -13,7 +13,8 @@ from operator import itemgetter
 from typing import Any
 
 from bigdebug.datasets.ends import ENDS, RESULT
-from bigdebug.datasets.uses import IDENTITY, UNKNOWN
+from bigdebug.datasets.everystep import NONE, EverySteps, in_order
+from bigdebug.datasets.uses import UNKNOWN
 
 _KEPT = 250_000
 """Edges and passages of flows up to which they are kept: some 60 MB."""
@@ -35,16 +36,10 @@ SELECT touch.dataset, flow.id FROM flow JOIN passage ON passage.flow = flow.id A
 WHERE flow.lineage IS NULL AND NOT EXISTS (SELECT 1 FROM passage renamed WHERE renamed.flow = flow.id AND renamed.mode = 'renamed')
 """
 
-Step = tuple[int, str, str]
-"""To which dataset, which column, and how that is used."""
-
 Use = tuple[int, int, str, str, int]
 """By which flow, for which column of which dataset, how, and whether that is the result of a query."""
 
 _Edge = tuple[int, int, str, int, str, str]
-_NONE: tuple[Any, ...] = ()
-
-
 class Remembering(sqlite3.Connection):
     """A connection that keeps what was read of the whole graph, and of which version of the store."""
 
@@ -107,28 +102,28 @@ class Everything:
 
     def edges_to(self, dataset: int, name: str) -> Sequence[_Edge]:
         """The edges that lead to a column of a dataset, or to all of it; and perhaps others that lead to it."""
-        edges = self._by_output.get(dataset, _NONE)
+        edges = self._by_output.get(dataset, NONE)
         if len(edges) <= _FEW or not name:
             return edges
         named = self._named(dataset, 2, edges)
-        return (*named.get(name, _NONE), *named.get("", _NONE))
+        return (*named.get(name, NONE), *named.get("", NONE))
 
     def edges_from(self, dataset: int, name: str) -> Sequence[_Edge]:
         """The edges that lead from a column of a dataset; and perhaps others that lead from it."""
-        edges = self._by_input.get(dataset, _NONE)
-        return edges if len(edges) <= _FEW or not name else self._named(dataset, 4, edges).get(name, _NONE)
+        edges = self._by_input.get(dataset, NONE)
+        return edges if len(edges) <= _FEW or not name else self._named(dataset, 4, edges).get(name, NONE)
 
     def uses(self, here: int, name: str) -> list[Use]:
         """Who uses a column, in order; by a flow whose columns are not known, for no dataset (-1)."""
         found: list[Use] = []
-        for each in (here, *self.touching.get(here, _NONE)):
+        for each in (here, *self.touching.get(here, NONE)):
             for lineage, output, column, _, used, how in self.edges_from(each, name):
                 if used == name:
                     is_result = int(output in self.results)
-                    found.extend((flow, output, column, how, is_result) for flow in self._flows.get(lineage, _NONE))
+                    found.extend((flow, output, column, how, is_result) for flow in self._flows.get(lineage, NONE))
         if here in self._read_unknown:
             found += [(flow, -1, "", UNKNOWN, 0) for flow in self._read_unknown[here]]
-        return _in_order(found)
+        return in_order(found)
 
     def reach(self, starts: Mapping[int, int], upstream: bool) -> tuple[dict[int, int], dict[int, tuple[int, ...]]]:
         """By the datasets that are upstream, or downstream, of some: how far away each is, and by which flows. ``starts`` say how far away these are."""
@@ -141,9 +136,9 @@ class Everything:
             if here in self.ends and here not in starts:
                 continue
             further = steps[here] + 1
-            for each in (here, *self.touching.get(here, _NONE)):
-                for flow in flows.get(each, _NONE):
-                    for there in far.get(flow, _NONE):
+            for each in (here, *self.touching.get(here, NONE)):
+                for flow in flows.get(each, NONE):
+                    for there in far.get(flow, NONE):
                         by = last.get(there)
                         if by is None:
                             last[there] = [flow]
@@ -157,8 +152,8 @@ class Everything:
     def queries(self, datasets: Iterable[int]) -> int:
         """How many flows give results of queries that used any of some datasets: the first, and those of the others that something is followed through."""
         first, *others = datasets
-        near = (each for here in (first, *(other for other in others if other not in self.ends)) for each in (here, *self.touching.get(here, _NONE)))
-        return len({flow for each in near for flow in self._reading.get(each, _NONE)} & self._asking) if self.results else 0
+        near = (each for here in (first, *(other for other in others if other not in self.ends)) for each in (here, *self.touching.get(here, NONE)))
+        return len({flow for each in near for flow in self._reading.get(each, NONE)} & self._asking) if self.results else 0
 
     def queries_of_columns(self, columns: Iterable[tuple[int, str]]) -> int:
         """How many results of queries were made with any of some columns: as for datasets."""
@@ -167,13 +162,13 @@ class Everything:
         first, *others = columns
         found: set[int] = set()
         for here, name in (first, *(other for other in others if other[0] not in self.ends)):
-            for each in (here, *self.touching.get(here, _NONE)):
+            for each in (here, *self.touching.get(here, NONE)):
                 found.update(output for _, output, _, _, used, _ in self.edges_from(each, name) if used == name)
         return len(found & self.results)
 
     def written(self, flow: int) -> tuple[int, ...]:
         """What a flow writes, but for results of queries."""
-        return self._targets.get(flow, _NONE)
+        return self._targets.get(flow, NONE)
 
     def unknown(self, upstream: bool) -> dict[int, tuple[tuple[int, bool], ...]]:
         """Where flows lead of which no columns are known, and whether they only rename what they read."""
@@ -237,30 +232,6 @@ class Everything:
         return rows
 
 
-class EverySteps:
-    """All steps between columns in one direction, by the column that they lead from."""
-
-    def __init__(self, whole: Everything, upstream: bool) -> None:
-        self._whole = whole
-        self._upstream = upstream
-        self._unknown = whole.unknown(upstream)
-
-    def of(self, column: tuple[int, str]) -> list[Step]:
-        """As a question would answer, in order."""
-        here, name = column
-        found: list[Step] = []
-        for each in (here, *self._whole.touching.get(here, _NONE)):
-            if self._upstream:
-                names = (name, "") if name else None
-                found += [edge[3:] for edge in self._whole.edges_to(each, name) if names is None or edge[2] in names]
-            else:
-                results = self._whole.results
-                found += [(edge[1], edge[2], edge[5]) for edge in self._whole.edges_from(each, name) if edge[4] == name or not name if edge[1] not in results]
-        if here in self._unknown:
-            found += [(far, name if renamed else "", IDENTITY if renamed else UNKNOWN) for far, renamed in self._unknown[here]]
-        return _in_order(found)
-
-
 def _grouped(pairs: Iterable[tuple[Any, Any]]) -> dict[Any, tuple[Any, ...]]:
     """By the first of each pair the others, in tuples: of these Python's garbage collector soon knows that it need not look into them."""
     found: dict[Any, list[Any]] = {}
@@ -271,8 +242,3 @@ def _grouped(pairs: Iterable[tuple[Any, Any]]) -> dict[Any, tuple[Any, ...]]:
         else:
             known.append(value)
     return {key: tuple(some) for key, some in found.items()}
-
-
-def _in_order(some: list[Any]) -> list[Any]:
-    """Each once, as a question would answer."""
-    return some if len(some) < 2 else sorted(set(some))

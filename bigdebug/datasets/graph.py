@@ -16,7 +16,8 @@ from operator import itemgetter
 from typing import NamedTuple
 
 from bigdebug.datasets.ends import ENDS, RESULT, ending
-from bigdebug.datasets.everything import Step, everything, is_held
+from bigdebug.datasets.everystep import Step
+from bigdebug.datasets.everything import everything, is_held
 from bigdebug.datasets.steps import Steps
 from bigdebug.datasets.uses import DIRECT, IDENTITY, UNKNOWN
 
