@@ -32,8 +32,8 @@ AGAIN, SOON = 30.0, 1.0
 """Seconds for which a process does not try again whose task could not write, and waited for more than so many seconds to see it."""
 
 _TRIES, _PAUSE = 3, 0.2
-"""How often is read what the server was too busy to give, and seconds before the second time, twice as many before each further one. Clients of S3 try again themselves, but for
-reading a file. Tasks do not: what they cannot write is derived.
+"""How often is read, listed or removed what the server was too busy for, and seconds before the second time, twice as many before each further one. Clients of S3 try again
+themselves, but for reading a file. Tasks do not: what they cannot write is derived.
 """
 _BUSY = re.compile("SLOW_DOWN|SlowDown|THROTTL|INTERNAL_FAILURE|SERVICE_UNAVAILABLE|Transferred a partial file")
 
@@ -168,7 +168,7 @@ class Remote:
         return self._patiently(lambda: self._asked("The lineage store cannot be read", folder, lambda at: at.names(folder)))
 
     def remove(self, folder: str) -> None:
-        self._asked("What is to go from the lineage store cannot be removed", folder, lambda at: at.remove(folder))
+        self._patiently(lambda: self._asked("What is to go from the lineage store cannot be removed", folder, lambda at: at.remove(folder)))
 
     def copy(self, name: str, into: Path) -> None:
         data = self.read(name)
