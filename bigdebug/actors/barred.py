@@ -25,7 +25,9 @@ _PROCESS = "it changes what holds of the whole process"
 _EVENTS = {
     **dict.fromkeys(("os.mkdir", "os.rmdir", "os.remove", "os.rename", "os.link", "os.symlink", "os.truncate", "os.chmod", "os.chown", "os.lchown", "os.chflags", "os.lchflags"), _FILES),
     **dict.fromkeys(("os.utime", "os.setxattr", "os.removexattr", "tempfile.mkstemp", "tempfile.mkdtemp"), _FILES),
-    **dict.fromkeys(("socket.connect", "socket.bind", "socket.sendto", "socket.sendmsg", "sqlite3.connect", "syslog.syslog", "os.kill", "os.killpg", "signal.pthread_kill"), _SENDS),
+    **dict.fromkeys(("socket.connect", "socket.bind", "socket.sendto", "socket.sendmsg", "http.client.connect", "http.client.send", "ftplib.sendcmd", "smtplib.send", "imaplib.send"), _SENDS),
+    **dict.fromkeys(("poplib.putline", "syslog.syslog", "os.kill", "os.killpg", "signal.pthread_kill"), _SENDS),
+    "sqlite3.connect": "it opens a database",
     **dict.fromkeys(("os.fork", "os.forkpty", "os.exec", "os.spawn", "os.posix_spawn", "os.startfile", "os.startfile/2", "os.system", "pty.spawn", "subprocess.Popen"), _STARTS),
     **dict.fromkeys(("os.chdir", "os.putenv", "os.unsetenv", "resource.setrlimit"), _PROCESS),
 }

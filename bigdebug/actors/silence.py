@@ -1,4 +1,4 @@
-"""Silence: what a function says while it is tried nobody hears: what it prints, warns of and logs. Whatever else is said meanwhile, in other threads, is."""
+"""Silence: what a function says while it is tried nobody hears: what it prints, shows, warns of and logs. Whatever else is said meanwhile, in other threads, is."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Silence:
         """Within, it is kept."""
         with self._lock:
             if not self._count:
-                self._undo = [self._mute("stdout"), self._mute("stderr"), self._unwarned(), self._unlogged(), self._followed()]
+                self._undo = [self._mute("stdout"), self._mute("stderr"), self._unwarned(), self._unlogged(), self._unshown(), self._followed()]
             self._count += 1
         try:
             yield
@@ -64,6 +64,18 @@ class Silence:
                 handle(logger, record)
 
         return _replaced(logging.Logger, "handle", silent)
+
+    def _unshown(self) -> Callable[[], None]:
+        """What a kernel of Jupyter sends to its notebook: displays, widgets, bars of progress."""
+        session = getattr(sys.modules.get("jupyter_client.session"), "Session", None)
+        if session is None:
+            return lambda: None
+        send, mine = session.send, self._mine
+
+        def unsent(this: Any, *args: Any, **options: Any) -> Any:
+            return None if mine() else send(this, *args, **options)
+
+        return _replaced(session, "send", unsent)
 
     def _followed(self) -> Callable[[], None]:
         """Threads that are started in a trial are in it. (Python has no event of that before 3.12.)"""

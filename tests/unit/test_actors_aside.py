@@ -4,6 +4,8 @@ import builtins
 import concurrent.futures
 import contextlib
 import decimal
+import http.client
+import http.server
 import io
 import locale
 import logging
@@ -26,6 +28,8 @@ from os.path import exists
 import numpy as np
 import pandas as pd
 import pytest
+import zmq
+from jupyter_client.session import Session
 from pandas.testing import assert_frame_equal
 
 from bigdebug import actors
@@ -404,6 +408,51 @@ def test_nobody_hears_a_trial(home, monkeypatch):
     assert [str(each.message) for each in warned] == ["warned"] * len(warned)
     assert 1 <= len(warned) <= 2  # by the real calls; once if pandas did not let Python forget it
     assert logged.getvalue() == "logged\nby name\n" * 2
+
+
+def test_nothing_is_shown_in_a_notebook(home):
+    context = zmq.Context()
+    try:
+        with context.socket(zmq.PAIR) as kernel, context.socket(zmq.PAIR) as notebook:
+            kernel.bind("inproc://notebook")
+            notebook.connect("inproc://notebook")
+            session = Session()
+            before = Session.send
+            with aside(), stopped():
+                session.send(kernel, "display_data", content={"data": "a bar of progress"})
+            session.send(kernel, "display_data", content={"data": "of the user"})
+            _, message = session.recv(notebook, mode=0)
+            assert message["content"] == {"data": "of the user"}
+            assert Session.send is before
+    finally:
+        context.term()
+
+
+def test_a_connection_that_a_library_keeps_open_is_not_used(home):
+    asked = []
+
+    class Answer(http.server.BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_GET(self):
+            asked.append(self.path)
+            self.send_response(204)
+            self.end_headers()
+
+        def log_message(self, *_):
+            pass
+
+    with http.server.HTTPServer(("127.0.0.1", 0), Answer) as server:
+        thread = threading.Thread(target=server.handle_request)
+        thread.start()
+        kept = http.client.HTTPConnection("127.0.0.1", server.server_port, timeout=9)
+        kept.request("GET", "/first")
+        kept.getresponse().read()
+        with pytest.raises(Untried, match="connects with another program"), aside(), stopped(), contextlib.suppress(BaseException):
+            kept.request("GET", "/tried")
+        kept.close()
+        thread.join()
+    assert asked == ["/first"]
 
 
 def test_display_that_was_imported_is_not_called_twice(home):
