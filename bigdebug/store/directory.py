@@ -8,19 +8,19 @@ import shutil
 import tempfile
 import threading
 import weakref
-from collections import Counter, OrderedDict
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from bigdebug.errors import BlockLostError, CorruptBlockError, NondeterminismError, NotCapturedError, StoreError
 from bigdebug.store.blocks import Block, block_name, decode
+from bigdebug.store.cache import BlockCache
 from bigdebug.store.filesystems import Address
 from bigdebug.store.memory import most_bytes
 from bigdebug.store.place import NAMED, Directory, Place
 from bigdebug.store.remote import Remote
 
-_Key = tuple[str, str, int]
 _NAME = re.compile(r"p(\d+)\.a(\d+)\.block")
 _Parent = str | os.PathLike[str] | Address | None
 
@@ -40,13 +40,7 @@ class LineageStore:
         # The process may change its directory, and workers have one of their own.
         self.root = Path(root).absolute()
         self.place: Place = Directory(self.root, read)
-        self._most = most_bytes() if most is None else most
-        self._cache: OrderedDict[_Key, Block] = OrderedDict()
-        self._sizes: dict[_Key, int] = {}
-        self._cached_bytes = 0
-        self._facts: dict[_Key, Block] = {}
-        self._latest: _Key | None = None
-        """The block that was asked for last: what is made of it meanwhile is counted when another one is."""
+        self._cache = BlockCache(most_bytes() if most is None else most)
         self._listings: dict[tuple[str, str], dict[int, list[int]]] = {}
         self._counted: dict[str, set[tuple[str, int, int]]] = {}
         self._removed: set[str] = set()
@@ -92,18 +86,18 @@ class LineageStore:
                 self._check(run)
                 as_of = self._forgotten[run]
                 if key in self._cache:
-                    return self._asked(key)
+                    return self._cache.block(key)
             read = self._agreed(run, stage, partition)
             with self._alone:
                 self._check(run)
                 if read is not None:
-                    return self._remembered(key, read) if self._forgotten[run] == as_of else read
+                    return self._cache.remember(key, read) if self._forgotten[run] == as_of else read
         return None
 
     def facts(self, runs: Sequence[str], stage: str, partition: int) -> Block | None:
         """As ``block``, without its tables. Each block is read once for it, and a few hundred bytes are kept."""
         for run in runs:
-            known = self._facts.get((run, stage, partition))
+            known = self._cache.facts((run, stage, partition))
             if known is None and (block := self.block([run], stage, partition)) is not None:
                 known = replace(block, columns={})
             if known is not None:
@@ -183,10 +177,7 @@ class LineageStore:
             self._forgotten[run] += 1
             for key in [k for k in self._listings if k[0] == run]:
                 del self._listings[key]
-            for cached in [k for k in self._cache if k[0] == run]:
-                self._drop(cached)
-            for known in [k for k in self._facts if k[0] == run]:
-                del self._facts[known]
+            self._cache.forget(run)
 
     def _check(self, run: str) -> None:
         if run in self._removed:
@@ -239,36 +230,6 @@ class LineageStore:
                 "global); its lineage cannot be trusted.",
             )
         return next((block for block in blocks if not block.stub), blocks[-1] if blocks else None)
-
-    def _remembered(self, key: _Key, read: Block) -> Block:
-        """A block that was read, or the one that another question has read meanwhile."""
-        if key not in self._cache:
-            size, facts = read.bytes, replace(read, columns={})
-            self._cache[key], self._facts[key] = read, facts
-            self._count(key, size)
-        return self._asked(key)
-
-    def _asked(self, key: _Key) -> Block:
-        """A block that is in use from here on, and room for it."""
-        self._cache.move_to_end(key)
-        if key != self._latest:
-            if self._latest is not None and self._latest in self._cache:
-                self._count(self._latest, self._cache[self._latest].bytes)
-            self._latest = key
-        while self._cached_bytes > self._most and len(self._cache) > 1:
-            self._drop(next(iter(self._cache)))
-        return self._cache[key]
-
-    # An interruption comes at any call, between any two lines that make one: what is kept may be uncounted then, and nothing is counted that is not kept.
-
-    def _count(self, key: _Key, size: int) -> None:
-        self._cached_bytes += size - self._sizes.get(key, 0)
-        self._sizes[key] = size
-
-    def _drop(self, key: _Key) -> None:
-        self._cached_bytes -= self._sizes.get(key, 0)
-        self._sizes.pop(key, None)
-        del self._cache[key]
 
 
 def _removed(root: Path, process: int) -> None:
