@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-import secrets
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,25 +11,18 @@ from typing import Any, Protocol
 
 import pandas as pd
 import pyarrow as pa
-import pyarrow.csv as arrow_csv
 import pyarrow.dataset as arrow_dataset
 from pyarrow.parquet import ParquetFile
 
 from bigdebug.errors import ProvenanceError
-
-Malformed = Callable[[str, int, str], None]
-"""Told of a line that has another number of fields: its file, its number and its text."""
+from bigdebug.provgraph.csvsource import SEPARATORS, CsvSource, Malformed, kind_of, reading
 
 _ROWS = 1 << 16
 """Rows of a batch."""
-_BLOCKS = (1 << 18, 1 << 22, 1 << 26, 1 << 30)
-"""Bytes of text that are parsed at once: the first, unless a line is longer. Some two dozen blocks are in memory."""
 _BATCH = 1 << 23
 """Bytes of a batch of long texts."""
 _BUFFER = 1 << 16
 """Bytes that are read at once of each column of a Parquet file."""
-_SEPARATORS = {".csv": ",", ".tsv": "\t", ".txt": ","}
-_PACKED = {".gz", ".bz2", ".zst", ".lz4"}
 _REMEDY = "Give the path of Parquet or CSV files, a pandas DataFrame, an Arrow table, or what hands over an Arrow stream."
 
 
@@ -47,28 +39,6 @@ class Source(Protocol):
     def batches(self, columns: Sequence[str], malformed: Malformed) -> Iterator[pa.RecordBatch]:
         """The columns of these names, some rows at a time. Of CSV they are texts, for what they mean is not for a parser to say."""
         ...
-
-
-@contextmanager
-def _reading(what: str) -> Iterator[None]:
-    """Says of what cannot be parsed where that is."""
-    try:
-        yield
-    except (pa.ArrowException, UnicodeDecodeError, OSError) as problem:
-        raise ProvenanceError(
-            f"{what} cannot be read: {problem}",
-            remedy="Look whether it may be read, is whole, is what its name says, and has its texts in UTF-8.",
-        ) from problem
-
-
-@contextmanager
-def _longer(block: int) -> Iterator[None]:
-    """Lets a line that is longer than a block be tried with a longer one, if there is any."""
-    try:
-        yield
-    except pa.ArrowInvalid as problem:
-        if "straddling" not in str(problem) or block == _BLOCKS[-1]:
-            raise
 
 
 @contextmanager
@@ -115,7 +85,7 @@ class ParquetSource:
     def batches(self, columns: Sequence[str], malformed: Malformed) -> Iterator[pa.RecordBatch]:
         for fragment in self.dataset.get_fragments():
             told = arrow_dataset.get_partition_keys(fragment.partition_expression)
-            with _reading(fragment.path), fragment.filesystem.open_input_file(fragment.path) as file:
+            with reading(fragment.path), fragment.filesystem.open_input_file(fragment.path) as file:
                 # A dataset would read row groups as a whole, and some ahead of others.
                 parquet = ParquetFile(file, pre_buffer=False, buffer_size=_BUFFER)
                 there = [name for name in columns if name in parquet.schema_arrow.names and name not in told]
@@ -129,98 +99,6 @@ class ParquetSource:
         kind = self.dataset.schema.field(name).type
         plain = kind.value_type if pa.types.is_dictionary(kind) else kind
         return pa.repeat(pa.scalar(told.get(name), plain), len(batch))
-
-
-class _Marked:
-    """A file with a line behind its last one that is no row: if nobody is told of it, it was taken for part of a text that is never closed."""
-
-    def __init__(self, file: Any) -> None:
-        self._file = file
-        # One field, and rows have two or more.
-        self._mark = secrets.token_hex(16)
-        self._left = [f"\n{self._mark}\n".encode()]
-        self.seen = False
-        self.closed = False
-
-    def read(self, size: int) -> bytes:
-        data: bytes = self._file.read(size)
-        return data or (self._left.pop() if self._left and size else b"")
-
-    def sees(self, line: str) -> bool:
-        """Whether this malformed line is that one."""
-        self.seen = self.seen or line == self._mark
-        return line == self._mark
-
-    def close(self) -> None:
-        self._file.close()
-        self.closed = True
-
-
-@dataclass(frozen=True)
-class CsvSource:
-    """Text files with a header line; an empty field is null, unless it is quoted."""
-
-    files: tuple[Path, ...]
-
-    @property
-    def names(self) -> list[str]:
-        with _reading(self.files[0].name):
-            for block in _BLOCKS:
-                with _longer(block), self._reader(self.files[0], _stream(self.files[0]), None, lambda row: "skip", block) as reader:
-                    return list(reader.schema.names)
-        raise AssertionError("the last block raises")
-
-    def sample(self, columns: Sequence[str]) -> dict[str, pa.Array]:
-        first: pa.RecordBatch = next((batch for batch in self.batches(columns, _ignored) if len(batch)), None)
-        return {name: pa.array([], pa.large_string()) if first is None else first.column(name) for name in columns}
-
-    def batches(self, columns: Sequence[str], malformed: Malformed) -> Iterator[pa.RecordBatch]:
-        for file in self.files:
-            done = told = 0
-            for block in _BLOCKS:
-                with _reading(file.name), _longer(block):
-                    # Begun anew for the sake of a long line, what was given is left out.
-                    before, odd = done, list[tuple[int, str]]()
-                    for batch in self._parsed(file, columns, odd, block):
-                        # Told here, for the parser goes on whatever its handler raises.
-                        for line, text in odd[told:]:
-                            malformed(file.name, line, text)
-                        told = max(told, len(odd))
-                        some = batch.slice(min(before, len(batch)))
-                        before -= len(batch) - len(some)
-                        done += len(some)
-                        if len(some):
-                            yield some
-                    break
-
-    def _parsed(self, file: Path, columns: Sequence[str], odd: list[tuple[int, str]], block: int) -> Iterator[pa.RecordBatch]:
-        """All batches, and an empty one behind the last; ``odd`` has what was malformed so far. Raises ProvenanceError where a quote is never closed."""
-        marked = _Marked(_stream(file))
-
-        def skip(row: Any) -> str:
-            if not marked.sees(row.text):
-                odd.append((row.number, row.text))
-            return "skip"
-
-        with self._reader(file, marked, columns, skip, block) as reader:
-            yield from reader
-            if not marked.seen:
-                raise ProvenanceError(
-                    f"{file.name} has a quote that is never closed: what is behind it would be one text, and no triples", remedy="Close the quote, or write it twice within quotes.",
-                )
-            yield pa.RecordBatch.from_pylist([], reader.schema)
-
-    def _reader(self, file: Path, stream: Any, columns: Sequence[str] | None, skip: Callable[[Any], str], block: int) -> Any:
-        # One thread, for several cannot tell numbers of lines; they count the header, and no blank ones.
-        return arrow_csv.open_csv(
-            stream,
-            arrow_csv.ReadOptions(use_threads=False, block_size=block),
-            arrow_csv.ParseOptions(delimiter=_separator(file), newlines_in_values=True, invalid_row_handler=skip),
-            arrow_csv.ConvertOptions(
-                column_types={name: pa.large_string() for name in columns or ()}, include_columns=list(columns or ()),
-                null_values=[""], strings_can_be_null=True, quoted_strings_can_be_null=False,
-            ),
-        )
 
 
 @dataclass(frozen=True)
@@ -272,7 +150,7 @@ def separator_of(path: str) -> str | None:
     """What stands between the fields of the text files at a path; None where they are Parquet."""
     local = Path(path)
     files = _within(local) if local.is_dir() else [local]
-    return _SEPARATORS.get(_kind(files[0])) if files else None
+    return SEPARATORS.get(kind_of(files[0])) if files else None
 
 
 def _files(paths: Sequence[str | os.PathLike[str]]) -> Source:
@@ -284,10 +162,10 @@ def _files(paths: Sequence[str | os.PathLike[str]]) -> Source:
         if not path.exists():
             raise ProvenanceError("There is no such file", value=os.fspath(path), remedy="Look at its path.")
     found = [file for path in local for file in (_within(path) if path.is_dir() else [path])]
-    kinds = {_kind(file) for file in found}
+    kinds = {kind_of(file) for file in found}
     if kinds == {".parquet"}:
         return _parquet([os.fspath(path) for path in local])
-    if kinds and kinds <= set(_SEPARATORS):
+    if kinds and kinds <= set(SEPARATORS):
         return CsvSource(tuple(found))
     raise ProvenanceError("These files are not all Parquet or all CSV", value=sorted(kinds), remedy=_REMEDY)
 
@@ -313,23 +191,3 @@ def _rows_of(metadata: Any, columns: Sequence[str]) -> int:
     chunks = [group.column(place) for group in groups for place in range(group.num_columns)]
     size: int = sum(chunk.total_uncompressed_size for chunk in chunks if chunk.path_in_schema in columns)
     return int(max(min(_ROWS, _BATCH * metadata.num_rows // max(size, 1)), 1))
-
-
-def _kind(file: Path) -> str:
-    """The suffix that says what is in a file; Spark's part files of CSV have it before that of their compression."""
-    suffixes = [suffix.lower() for suffix in file.suffixes]
-    if suffixes and suffixes[-1] in _PACKED:
-        suffixes.pop()
-    return suffixes[-1] if suffixes else ""
-
-
-def _separator(file: Path) -> str:
-    return _SEPARATORS[_kind(file)]
-
-
-def _stream(file: Path) -> Any:
-    return pa.input_stream(os.fspath(file), compression="detect")
-
-
-def _ignored(file: str, line: int, text: str) -> None:
-    """Lines that are looked at beforehand are told of when they are read in earnest."""

@@ -13,9 +13,10 @@ from numpy.typing import NDArray
 
 from bigdebug.errors import ProvenanceError
 from bigdebug.provgraph.columns import Kind, Values, kind_of, mask, parsed, require, spelled, typed, values_of
+from bigdebug.provgraph.csvsource import CsvSource
 from bigdebug.provgraph.numbering import together
 from bigdebug.provgraph.report import EXAMPLES, Findings, triple
-from bigdebug.provgraph.sources import CsvSource, Source, source_of
+from bigdebug.provgraph.sources import Source, source_of
 from bigdebug.shown import shown
 
 
