@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bigdebug.actors.codes import library
-from bigdebug.actors.shared import slots
+from bigdebug.actors.shared import slots, tells
 from bigdebug.trace.positions import Positions
 
 CLOSE = 4 * 2.0**-52
@@ -173,8 +173,7 @@ def _same_pieces(one: Any, other: Any, close: float) -> bool:
 
 def _pieces(value: Any) -> Any:
     """What makes an object what it is: what ``pickle`` is told by Python or a library, and of the user's classes the attributes, for what they tell may do something else besides."""
-    told = [name for kind in type(value).__mro__ if not library(kind.__module__) for name in vars(kind) if name in ("__reduce__", "__reduce_ex__", "__getstate__")]
-    if told:
+    if tells(type(value)):
         return getattr(value, "__dict__", {}), [getattr(value, each.__name__, None) for each in slots(type(value))]
     found = value.__reduce_ex__(4)
     return found if isinstance(found, str) else tuple(list(each) if hasattr(each, "__next__") else each for each in found)

@@ -23,12 +23,9 @@ from bigdebug.actors.codes import Untried, library, live
 from bigdebug.actors.frames_apart import array_apart, pandas_apart
 from bigdebug.actors.room import Room
 from bigdebug.actors.rows_apart import rows_apart
-from bigdebug.actors.shared import ATOMS, Shared, all_atoms, filled, fixed, slots
+from bigdebug.actors.shared import ATOMS, Shared, all_atoms, filled, fixed, slots, tells
 from bigdebug.actors.spaces import Spaces
 from bigdebug.shown import shown
-
-_TELLING = ("__reduce__", "__reduce_ex__", "__getstate__", "__getnewargs__", "__getnewargs_ex__")
-"""By what a class says what is copied of an object."""
 
 _ITERATORS: tuple[type[Any], ...] = (type(iter([])), type(iter(())), type(iter(range(0))), type(iter("")), itertools.count)
 """Iterators that tell where they are."""
@@ -153,7 +150,7 @@ class Apart:
             raise Untried(f"a {kind.__name__} cannot be copied: it stands for something elsewhere")
         if hasattr(kind, "__del__"):
             raise Untried(f"a {kind.__name__} cannot be copied: it does something when it is no more")
-        if self._tells(kind):
+        if tells(kind):
             return self._attributes(value)
         own = next((each for each in kind.__mro__ if "__reduce_ex__" in vars(each) or "__reduce__" in vars(each)), object)
         plain = own is object and "__getstate__" not in [name for each in kind.__mro__[:-1] for name in vars(each)]
@@ -169,12 +166,6 @@ class Apart:
                 return value
             raise Untried(f"there is one {kind.__name__} alone")
         return self._rebuilt(value, *told)
-
-    def _tells(self, kind: type[Any]) -> bool:
-        """Whether a class of the user's says itself what is copied of it. That may be less than it is, and saying so may change it."""
-        reduce = copyreg.dispatch_table.get(kind)
-        own = any(name in vars(each) for each in kind.__mro__ if not library(each.__module__) for name in _TELLING)
-        return own or (reduce is not None and not library(reduce.__module__))
 
     def _attributes(self, value: Any) -> Any:
         """A copy by its attributes, all of them. Raises Untried for a class that is made of one that holds something else."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import contextlib
+import copyreg
 import enum
 import logging
 import re
@@ -22,6 +23,9 @@ from uuid import UUID
 import numpy as np
 
 from bigdebug.actors.codes import REACHING, REACHING_ATTRIBUTES, Named, Untried, library, live, named
+
+_TELLING = ("__reduce__", "__reduce_ex__", "__getstate__", "__getnewargs__", "__getnewargs_ex__")
+"""By what a class says what is copied of an object."""
 
 ATOMS = frozenset((type(None), bool, int, float, complex, str, bytes, Decimal, date, datetime, time, timedelta))
 """Types of which there are many, and that nobody can change."""
@@ -210,6 +214,13 @@ def check_marks(name: str, value: Any, names: Named) -> None:
 def _defaults(function: FunctionType) -> Iterator[tuple[str, Any]]:
     yield from (("a default value", each) for each in function.__defaults__ or ())
     yield from (function.__kwdefaults__ or {}).items()
+
+
+def tells(kind: type[Any]) -> bool:
+    """Whether a class says by code of the user's what is copied of it. That may be less than it is, and saying so may change it."""
+    told = (vars(each)[name] for each in kind.__mro__ if not library(each.__module__) for name in _TELLING if name in vars(each))
+    reduce = copyreg.dispatch_table.get(kind)
+    return any(not isinstance(each, BuiltinFunctionType) and not (isinstance(each, FunctionType) and library(each.__globals__.get("__name__"))) for each in (*told, *filter(None, [reduce])))
 
 
 def slots(kind: type[Any]) -> list[MemberDescriptorType]:

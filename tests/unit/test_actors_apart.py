@@ -21,6 +21,7 @@ import weakref
 from pathlib import Path
 from random import Random
 from random import random as drawn
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -643,7 +644,22 @@ def typed():
     return cast(function)
 
 
-@pytest.mark.parametrize("make", [lambda: Counting().number, lambda: Registered().number, helper_module, typed])
+class Pair(NamedTuple):
+    calls: list
+    limit: int
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Frozen:
+    calls: list
+
+
+def frozen():
+    pair, held = Pair([], 3), Frozen([])
+    return lambda f: (pair.calls.append(1), held.calls.append(1), f[f.x > pair.limit].assign(n=len(pair.calls) + len(held.calls)))[2]
+
+
+@pytest.mark.parametrize("make", [frozen, lambda: Counting().number, lambda: Registered().number, helper_module, typed])
 def test_what_tells_less_of_itself_is_copied_whole(home, make):
     plain, step = make(), actors.rows(make())
     for _ in range(2):
