@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Collection
 from dataclasses import replace
 from typing import Any
 
@@ -17,7 +18,7 @@ import bigdebug
 from bigdebug import Workflow
 from bigdebug.errors import ProvenanceError
 from bigdebug.provgraph import questions
-from bigdebug.provgraph.index import Index
+from bigdebug.provgraph.index import NO_TABLE, Index
 from bigdebug.provgraph.paths import paths
 from bigdebug.provgraph.sets import sets
 from bigdebug.spark.provgraph.answers import FarAnswer
@@ -39,18 +40,20 @@ def framed(spark: Any, rows: list[tuple[Any, ...]], *more: str) -> Any:
     return spark.createDataFrame(pa.table(columns, ["src", "dst", "op", *more]))
 
 
-def graph_of(spark: Any, graph: Graph, told: str, threshold: int) -> tuple[Prepared, Index]:
-    """The graph as Spark has it, with tables told by columns or by a list; and its index in memory."""
+def graph_of(spark: Any, graph: Graph, told: str, threshold: int, lost: Collection[Any] = ()) -> tuple[Prepared, Index]:
+    """The graph as Spark has it, with tables told by columns or by a list, those of some items by neither; and its index in memory."""
     rows: list[tuple[Any, ...]] = [*graph.triples]
+    tables = {item: graph.tables[item] for item in graph.items if item not in lost}
     items: Any = ("s", "d")
     if told == "columns":
-        rows = [(*triple, graph.tables[triple[0]], graph.tables[triple[1]]) for triple in graph.triples]
+        rows = [(*triple, tables.get(triple[0]), tables.get(triple[1])) for triple in graph.triples]
     else:
-        items = pd.DataFrame([(item, graph.tables[item]) for item in graph.items], columns=["item", "table"])
+        kind = pa.string() if any(isinstance(item, str) for item in graph.items) else pa.int64()
+        items = pa.table([pa.array(list(tables), kind), pa.array(list(tables.values()), pa.string())], ["item", "table"])
     workflow = Workflow.of(graph.dependencies, items=items)
     prepared = Prepared(read(framed(spark, rows, *(("s", "d") if told == "columns" else ())), workflow=workflow), workflow, threshold)
     index = Index.of_arrays(*zip(*graph.triples))
-    places = [workflow.place(graph.tables[item]) for item in index.named(np.arange(index.items)).tolist()]
+    places = [workflow.place(tables[item]) if item in tables else NO_TABLE for item in index.named(np.arange(index.items)).tolist()]
     return prepared, replace(index, workflow=workflow, tables=InMemory(np.array(places, np.uint16)))
 
 
@@ -76,10 +79,11 @@ def same_in_spark(answer: Any, expected: Any) -> None:
 @given(known=side_by_side(least=6), told=st.sampled_from(["columns", "list"]), data=st.data())
 def test_all_plans_answer_as_the_index_does(spark: Any, known: tuple[Graph, list[set[Any]]], told: str, data: st.DataObject) -> None:
     graph, kinds = known
-    prepared, index = graph_of(spark, graph, told, threshold=data.draw(st.integers(2, 12)))
+    lost = data.draw(st.sets(st.sampled_from(graph.items), min_size=2, max_size=4))
+    prepared, index = graph_of(spark, graph, told, data.draw(st.integers(2, 12)), lost)
     again = len(graph.triples) - len(set(graph.triples))
     assert (prepared.report.edges, prepared.report.items) == (index.edges, index.items)
-    assert [(finding.kind, finding.count) for finding in prepared.report.findings] == [("duplicates", again)] * bool(again)
+    assert [(finding.kind, finding.count) for finding in prepared.report.findings] == [("duplicates", again)] * bool(again) + [("no table", len(lost))]
     asked = [data.draw(st.sampled_from(sorted(items))) for items in kinds if items]
     one, other = data.draw(st.lists(st.sampled_from(graph.items), min_size=2, max_size=2, unique=True))
     depth, limit = data.draw(st.integers(0, 4)), data.draw(st.integers(0, 9))

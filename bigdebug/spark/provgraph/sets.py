@@ -93,7 +93,8 @@ def _levels(workflow: Workflow, splits: Sequence[Split]) -> Iterator[_Level]:
     while level and workflow.tables:
         places = {table: place for place, split in enumerate(level) for table in split.tables}
         numbers = F.lit([places.get(table, -1) for table in workflow.tables])
-        yield _Level(F.coalesce(F.element_at(numbers, F.col(TABLE) + 1), F.lit(without_table)), [*(split.name for split in level), "no table"])
+        # Not element_at, of which Spark 4.3 says that it is never NULL, whatever the place is, and then leaves the coalesce out.
+        yield _Level(F.coalesce(F.get(numbers, F.col(TABLE)), F.lit(without_table)), [*(split.name for split in level), "no table"])
         level, without_table = [part for split in level for part in split.parts], -1
 
 
