@@ -110,6 +110,27 @@ def test_a_file_that_was_read_is_of_the_step_that_had_left_it_so(tmp_path: Path,
     assert [s.name for s in pipeline(first, second, last).forward("a.txt", lines=[1]).steps] == ["clean", "report"]
 
 
+def test_rows_of_a_table_that_a_step_knows_by_its_lines_are_those_of_whoever_knows_rows(tmp_path: Path) -> None:
+    """A program copies a table with a header, and a cell of two lines: its first row is not its first line."""
+    write(tmp_path / "a.csv", ["k,v", '1,"x', 'y"', "2,z"])
+    copy = identity("copy", tmp_path / "a.csv", tmp_path / "b.csv", 1, 2, count=4)
+    (tmp_path / "b.csv").write_text((tmp_path / "a.csv").read_text())
+    copy.writes = [lines(tmp_path / "b.csv")]
+    with pytest.raises(PipelineError, match="It is not known what the rows of this file are"):
+        pipeline(copy).backward("b.csv", rows=[0])
+    with pytest.raises(PipelineError, match="It is not known what the rows of this file are"):
+        pipeline(copy).forward("a.csv", rows=[0])
+    assert at(pipeline(copy).backward("b.csv", lines=[2, 3]), "a.csv") == [1, 2]
+    read = lines(tmp_path / "b.csv", Unit.ROW, "csv", RFC)
+    write(tmp_path / "c.txt", ["1", "2"])
+    sums = PlainStep("sums", [read], [lines(tmp_path / "c.txt")], [((str(tmp_path / "c.txt"), n), (read.path, n)) for n in range(2)], 3, 4)
+    found = pipeline(copy, sums)
+    assert [at(found.backward("b.csv", rows=[n]), "a.csv") for n in range(2)] == [[1, 2], [3]]
+    plain = PlainStep("plain", [lines(tmp_path / "b.csv", Unit.ROW, "csv", ())], [lines(tmp_path / "c.txt")], [], 5, 6)
+    with pytest.raises(PipelineError, match="It is not known what the rows of this file are"):
+        pipeline(copy, sums, plain).backward("b.csv", rows=[0])
+
+
 def test_without_stamps_it_is_said_that_nobody_looked(tmp_path: Path) -> None:
     steps = [
         PlainStep("clean", [Extent("/x/a", Unit.LINE)], [Extent("/x/b", Unit.LINE)], [(("/x/b", 0), ("/x/a", 7))], 1, 2),

@@ -19,7 +19,7 @@ from bigdebug.trace.across.located import Extent, Located, Unit
 from bigdebug.trace.across.paths import key_of, short
 from bigdebug.trace.across.stamps import same_content, stamp_of
 from bigdebug.trace.across.step import Step, named, traced
-from bigdebug.trace.across.units import FIRST, Units
+from bigdebug.trace.across.units import FIRST, Units, same_count
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,6 +152,7 @@ def known_paths(flow: Dataflow, name: str) -> list[str]:
 def _versions(flow: Dataflow, units: Units, path: str, found: Located, step: Step | None, ahead: bool) -> Asked:
     """Records of a file as it is now, or as ``step`` had it."""
     writers, readers = flow.writers(path), flow.readers(path)
+    rows = list(dict.fromkeys(extent for _, extent in (*writers, *readers) if extent.unit is Unit.ROW))
     if step is not None:
         writers = [use for use in writers if use[0].id == step.id]
         readers = [use for use in readers if use[0].id == step.id]
@@ -160,21 +161,21 @@ def _versions(flow: Dataflow, units: Units, path: str, found: Located, step: Ste
         if not (writers or readers):
             raise UnknownStepError(f"{named(step)} neither read nor wrote this file", value=path, remedy="pipeline.table() lists steps and their files.")
     if writers and (step is not None or not ahead):
-        return _written(units, writers[-1], found, now=step is None)
+        return _written(units, writers[-1], found, rows, now=step is None)
     uses = readers if step is not None or not ahead else _of_now(path, readers)
     if not uses and not readers:
-        return _written(units, writers[-1], found, now=step is None)
+        return _written(units, writers[-1], found, rows, now=step is None)
     together = Asked()
     for reader, extent in uses:
-        together.inputs.append((reader, _counted(units, found, extent)))
+        together.inputs.append((reader, _counted(units, found, extent, rows)))
     for reader, extent in readers:
         if (reader, extent) not in uses:
             together.notes.append(f"{named(reader)} read {short(path)} when it was not what it is now.")
     return together
 
 
-def _written(units: Units, use: tuple[Step, Extent], found: Located, now: bool) -> Asked:
-    """What a step wrote, if that is still there."""
+def _written(units: Units, use: tuple[Step, Extent], found: Located, rows: Sequence[Extent], now: bool) -> Asked:
+    """What a step wrote, if that is still there; ``rows`` are the ways in which steps count its rows."""
     step, extent = use
     notes = []
     here = stamp_of(extent.path, digest=False) if now else None
@@ -187,7 +188,7 @@ def _written(units: Units, use: tuple[Step, Extent], found: Located, now: bool) 
             )
     if now and here is None and not extent.path.startswith("item:"):
         notes.append(f"{short(extent.path)} is not here to look at; what is told is of what {named(step)} wrote.")
-    return Asked(outputs=[(step, _counted(units, found, extent))], notes=notes)
+    return Asked(outputs=[(step, _counted(units, found, extent, rows))], notes=notes)
 
 
 def _of_now(path: str, readers: Sequence[tuple[Step, Extent]]) -> list[tuple[Step, Extent]]:
@@ -198,19 +199,27 @@ def _of_now(path: str, readers: Sequence[tuple[Step, Extent]]) -> list[tuple[Ste
     return [use for use in readers if use[1].stamp is None or wanted is None or same_content(use[1].stamp, wanted)]
 
 
-def _counted(units: Units, found: Located, extent: Extent) -> Located:
+def _counted(units: Units, found: Located, extent: Extent, rows: Sequence[Extent]) -> Located:
     """As the step counts them. Of all of a file, what is in it is counted later, and only if need be. Raises UnknownRecordError for what is no record of it."""
     if found.unit is Unit.WHOLE:
         return replace(found, path=extent.path)
-    if found.unit is Unit.ROW and extent.unit is not Unit.ROW and not extent.form:
-        raise PipelineError("It is not known what the rows of this file are", value=extent.path, remedy="Ask by lines=[...].")
     as_it_counts = found.unit is extent.unit
-    there = replace(found, path=extent.path) if as_it_counts else units.translate(found, replace(extent, unit=found.unit), extent)
+    there = replace(found, path=extent.path) if as_it_counts else units.translate(found, _as_asked(found, extent, rows), extent)
     if len(found) and not len(there):
         raise UnknownRecordError("These lines are no records: a header, or blank", value=extent.path, remedy="Ask for lines behind the header that have something in them.")
     if len(there) and extent.unit is not Unit.WHOLE and stamp_of(extent.path, digest=False) is not None:
         _check_count(units, there, extent)
     return there
+
+
+def _as_asked(found: Located, extent: Extent, rows: Sequence[Extent]) -> Extent:
+    """The file of a step in the unit that was asked for. Raises PipelineError where nobody knows what its rows are: lines of a table may be others, for a header is none, and a row may take several."""
+    table = extent.form == "text" and extent.path.lower().removesuffix(".gz").endswith((".csv", ".tsv"))
+    if found.unit is not Unit.ROW or (extent.form and not table):
+        return replace(extent, unit=found.unit)
+    if not rows or not all(same_count(rows[0], other) for other in rows):
+        raise PipelineError("It is not known what the rows of this file are", value=extent.path, remedy="Ask by lines=[...].")
+    return replace(rows[0], path=extent.path)
 
 
 def _check_count(units: Units, found: Located, extent: Extent) -> None:
