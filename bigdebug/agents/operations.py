@@ -10,7 +10,7 @@ from typing import Any, Protocol
 from bigdebug.agents.emit import Combined, Emission, Emitted, Records, Shuffled
 from bigdebug.agents.frames import Dumps, Loads
 from bigdebug.agents.notes import Notes
-from bigdebug.agents.recompute import Without
+from bigdebug.agents.picked import Without
 from bigdebug.agents.segments import Leaked, OneToOne, Step
 from bigdebug.agents.spool import Spool
 

@@ -16,7 +16,7 @@ from bigdebug.agents.guards.guard import Guard
 from bigdebug.agents.guards.noted import Noted
 from bigdebug.agents.guards.stage import guarded_stage
 from bigdebug.agents.notes import Notes
-from bigdebug.agents.recompute import read_out
+from bigdebug.agents.picked import read_out
 from bigdebug.agents.stage import StageFunction
 from bigdebug.store.blocks import Block
 

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 from pyspark import RDD
 from pyspark.core.rdd import PipelinedRDD
 
-from bigdebug.agents.recompute import Counted, Pick, Stamp, Without
+from bigdebug.agents.picked import Pick, Stamp, Without
+from bigdebug.agents.recompute import Counted
 from bigdebug.errors import IncompleteLineageError
 from bigdebug.graph import Form, Stage
 from bigdebug.spark.process import running

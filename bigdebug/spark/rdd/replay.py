@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from pyspark import RDD
 
 from bigdebug.agents.operations import Frames
-from bigdebug.agents.recompute import Without
+from bigdebug.agents.picked import Without
 from bigdebug.agents.segments import Partitionwise, Step
 from bigdebug.agents.within import Within
 from bigdebug.errors import ReplayError

@@ -18,7 +18,8 @@ import numpy as np
 from pyspark import RDD
 from pyspark.core.rdd import PipelinedRDD
 
-from bigdebug.agents.recompute import Digested, Drained, Facts, Known, Recompute, Verified, Without, agrees
+from bigdebug.agents.picked import Without
+from bigdebug.agents.recompute import Digested, Drained, Facts, Known, Recompute, Verified, agrees
 from bigdebug.agents.stage import TOO_LARGE
 from bigdebug.errors import IncompleteLineageError, NondeterminismError, StoreError
 from bigdebug.graph import FINE, Stage
