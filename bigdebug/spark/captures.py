@@ -90,9 +90,9 @@ class Captures:
 
     @contextmanager
     def _during(self, capture: OpenCapture) -> Iterator[None]:
-        with self._changing:
-            self._open = (*self._open, capture)
-        try:
+        try:  # before it is open: an interruption right behind that would leave it so
+            with self._changing:
+                self._open = (*self._open, capture)
             yield
         finally:
             with self._changing:

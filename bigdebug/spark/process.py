@@ -104,16 +104,20 @@ def own_python(sc: SparkContext) -> Iterator[None]:
 
     Questions may overlap, in several threads: the last to end gives ``sc`` its Python back.
     """
-    with _counting:
-        asking, before = vars(sc).get(_ASKING, (0, sc.pythonExec))
-        vars(sc)[_ASKING] = asking + 1, before
-        sc.pythonExec = worker_python(sc.master, before)
-    try:
+    held, entered = vars(sc), False
+    try:  # an interruption may come at any call: there is none between what belongs together
+        with _counting:
+            asking, before = held.get(_ASKING, (0, sc.pythonExec))
+            python = worker_python(sc.master, before)
+            held[_ASKING], entered = (asking + 1, before), True
+            sc.pythonExec = python
         yield
     finally:
-        with _counting:
-            asking, before = vars(sc).pop(_ASKING)
-            if asking > 1:
-                vars(sc)[_ASKING] = asking - 1, before
-            else:
-                sc.pythonExec = before
+        if entered:
+            with _counting:
+                asking, before = held[_ASKING]
+                if asking > 1:
+                    held[_ASKING] = asking - 1, before
+                else:
+                    sc.pythonExec = before
+                    del held[_ASKING]
