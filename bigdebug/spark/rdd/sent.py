@@ -33,8 +33,8 @@ def under(sc: SparkContext, policy: str | None) -> Iterator[None]:
 @contextmanager
 def _told(sc: SparkContext, name: str, value: str | None) -> Iterator[None]:
     before = sc.getLocalProperty(name)
-    sc.setLocalProperty(name, value)  # type: ignore[arg-type]
     try:
+        sc.setLocalProperty(name, value)  # type: ignore[arg-type]
         yield
     finally:
         if alive(sc):
