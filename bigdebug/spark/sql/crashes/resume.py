@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -14,9 +14,9 @@ from bigdebug.errors import ReplayError
 from bigdebug.shown import shown
 from bigdebug.spark.process import answering
 from bigdebug.spark.sql.crashes.accounts import type_of
-from bigdebug.spark.sql.crashes.blamed import Input
 from bigdebug.spark.sql.crashes.diagnosis import FrameDiagnosis
-from bigdebug.spark.sql.crashes.telling import Key, key_of
+from bigdebug.spark.sql.crashes.repairing import Repairing, others, own_key, place_of
+from bigdebug.spark.sql.crashes.telling import key_of
 from bigdebug.spark.sql.crashes.unfinished import Failure
 from bigdebug.spark.sql.crashes.waves import MOST
 from bigdebug.spark.sql.failures import brief
@@ -77,8 +77,8 @@ class FrameResume:
         self._again()
 
     def check_repair(self, culprit: CrashCulprit, record: Any) -> None:
-        _key(culprit)
-        _whole(culprit)
+        own_key(culprit)
+        place_of(culprit)
         answering(self._recorder.spark.sparkContext)
         if (kind := type_of(culprit)) is not None:
             fitting(record, kind)
@@ -101,16 +101,10 @@ class FrameResume:
 
     def _without(self, skip: Any, repair: Any) -> tuple[Any, list[CrashCulprit], list[str]]:
         """The query over what does not crash, the culprits that are not in it, and what is not known of them."""
-        besides: dict[Input, list[Any]] = {}
-        repaired: set[Key] = set()
-        known = self._run.culprits
-        decided = Counter(map(_key, known.chosen(() if isinstance(skip, bool) else skip or ())))
-        for culprit in known.chosen(repair) if isinstance(repair, Mapping) else ():
-            decided[_key(culprit)] += 1
-            besides.setdefault(_whole(culprit), []).append(repair[culprit])
+        repairing = Repairing(self._run.culprits, skip, repair)
         for _ in range(ROUNDS):
             found = Culprits()
-            diagnosis = FrameDiagnosis(self._recorder, self._run, self._failure, found, besides)
+            diagnosis = FrameDiagnosis(self._recorder, self._run, self._failure, found, repairing.besides)
             found.find_by(diagnosis.more)
             culprits = _all(found)
             if not culprits:
@@ -118,28 +112,16 @@ class FrameResume:
                     f"No row crashed by itself when the query was run again, so there is none to leave out. {' '.join(found.unknown)}".strip(),
                     remedy="See what the action's own exception says, and call it again.",
                 )
-            new = _others(culprits, decided)
-            if skip is True:  # what comes in the place of others, and crashes as they did, is left out, too
-                new = [culprit for culprit in new if _key(culprit) not in repaired]
-            if not new or (skip is True and not callable(repair)):
+            new = repairing.undecided(culprits)
+            if not new:
                 break
-            if not callable(repair):
-                if worse := self._in_the_place(culprits):
-                    raise ReplayError(
-                        f"A row that is given in the place of one that crashed crashes, too: {shown(worse[0].record)}: {worse[0].exception_type}: {worse[0].message}",
-                        remedy="Give another one, or skip=True.",
-                    )
-                raise self._failure.problem
+            if repairing.function is None:
+                raise self._refusal(culprits)
             if diagnosis.truncated:
                 raise ReplayError(
                     f"More than {MOST:,} rows crash in an operator, and no more are repaired one by one", remedy="Repair them in the input, or leave them out with skip=True.",
                 )
-            if same := next((culprit for culprit in new if _key(culprit) in repaired), None):
-                raise ReplayError(f"The row that repair gives in the place of {shown(same.record)} crashes as that did", remedy="Give another one, or skip=True.")
-            repaired.update(map(_key, new))
-            for culprit in new:
-                decided[_key(culprit)] += 1
-                besides.setdefault(_whole(culprit), []).append(repair(culprit.record))
+            repairing.repair(new)
         else:
             raise ReplayError(f"Rows in the place of those that crashed still crash after {ROUNDS} rounds", remedy="Repair them in the input, or leave them out with skip=True.")
         if diagnosis.frame is None:
@@ -149,10 +131,19 @@ class FrameResume:
         again = {id(culprit) for culprit in self._in_the_place(culprits)}
         return diagnosis.frame, [replace(culprit, again=True) if id(culprit) in again else culprit for culprit in culprits], found.unknown
 
+    def _refusal(self, culprits: Sequence[CrashCulprit]) -> BaseException:
+        """Why the query does not go on: of rows that crash nothing was decided, and they may be the user's own."""
+        if worse := self._in_the_place(culprits):
+            return ReplayError(
+                f"A row that is given in the place of one that crashed crashes, too: {shown(worse[0].record)}: {worse[0].exception_type}: {worse[0].message}",
+                remedy="Give another one, or skip=True.",
+            )
+        return self._failure.problem
+
     def _in_the_place(self, culprits: Iterable[CrashCulprit]) -> list[CrashCulprit]:
         """Those that the run did not have: they came in the place of others. None, if not all that it had are known."""
         known = self._run.culprits
-        return _others(culprits, Counter(map(key_of, known.known))) if known.complete else []
+        return others(culprits, Counter(map(key_of, known.known))) if known.complete else []
 
 
 def _all(culprits: Culprits) -> list[CrashCulprit]:
@@ -160,37 +151,3 @@ def _all(culprits: Culprits) -> list[CrashCulprit]:
         return list(culprits)
     except (PySparkException, Py4JError) as problem:
         raise ReplayError(f"The rows that are to come in the place of others do not fit: {brief(problem).rstrip('.')}") from problem
-
-
-def _key(culprit: CrashCulprit) -> Key:
-    if culprit.place is None:
-        raise ReplayError(
-            f"{culprit.operator} crashed on rows together, or on what is no row of a DataFrame, and is not run without it here",
-            remedy="Filter the rows out of its input: culprit.sources tells which they are.",
-        )
-    return key_of(culprit)
-
-
-def _whole(culprit: CrashCulprit) -> Input:
-    """Where another row can come in the place of a culprit."""
-    where: Input = culprit.place
-    if not where.whole:
-        why = "is given rows without the key of their group, which another row in the place of one might not have"
-        raise ReplayError(
-            f"{culprit.operator} {why if culprit.operator.parents else 'reads lines of a file, and no other line comes in the place of one'}",
-            remedy="Leave the row out with skip=, or repair it in the input.",
-        )
-    return where
-
-
-def _others(culprits: Iterable[CrashCulprit], decided: Counter[Key]) -> list[CrashCulprit]:
-    """The culprits of which nothing was decided yet."""
-    left = decided.copy()
-    found = []
-    for culprit in culprits:
-        key = _key(culprit)
-        if left[key]:
-            left[key] -= 1
-        else:
-            found.append(culprit)
-    return found
