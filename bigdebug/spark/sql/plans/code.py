@@ -26,8 +26,7 @@ from bigdebug.agents.guards.streams import LenientStream, StreamingAggregate, St
 from bigdebug.agents.guards.tables import TableCode, guarded_table
 from bigdebug.spark.sql.plans.catalyst import Catalyst
 from bigdebug.spark.sql.plans.expressions import Expr
-from bigdebug.spark.sql.plans.sent import (
-    array,
+from bigdebug.spark.sql.plans.fits import (
     arrow_column,
     arrow_value,
     arrow_values,
@@ -35,14 +34,9 @@ from bigdebug.spark.sql.plans.sent import (
     certain_value,
     certain_values,
     doubtful,
-    frame,
     internal,
-    no_frame,
-    no_table,
-    series,
-    table,
-    taking,
 )
+from bigdebug.spark.sql.plans.sent import array, frame, no_frame, no_table, series, table, taking
 from bigdebug.spark.sql.plans.tablefunctions import gives_at_end
 
 _FUNCTIONS = "org.apache.spark.sql.catalyst.expressions.PythonFuncExpression"
