@@ -138,7 +138,7 @@ class Models:
             return model
 
     def _place(self, path: Any) -> Dataset:
-        return of_path(qualified(self._sc, str(path)), kind="model")
+        return of_path(qualified(self._sc, str(path), is_pattern=False), kind="model")
 
     def _model(self, model: Any) -> Dataset:
         return of_session(self._session, str(model.uid), "model")

@@ -17,7 +17,7 @@ from bigdebug.datasets.model import Access
 from bigdebug.datasets.naming import of_path
 from bigdebug.spark.datasets.doing import Doings, wrapped
 from bigdebug.spark.datasets.names import folded
-from bigdebug.spark.datasets.places import qualified
+from bigdebug.spark.datasets.places import matching, qualified
 from bigdebug.spark.datasets.reading import Reading
 from bigdebug.spark.datasets.relations import paths_of_rdd
 from bigdebug.spark.gateway import classes
@@ -42,6 +42,10 @@ _ELSEWHERE = frozenset({"ParallelCollectionRDD", "EmptyRDD", "FileScanRDD", "Dat
 
 _READING = ("textFile", "wholeTextFiles", "binaryFiles", "binaryRecords", "sequenceFile", "hadoopFile", "newAPIHadoopFile", "objectFile", "hadoopRDD", "newAPIHadoopRDD")
 """What Spark calls the operators that read files."""
+
+
+_LOOKS = "at SerDeUtil.scala"
+"""Where PySpark looks at the first record of a file, to see what its keys and values are."""
 
 
 class Job(NamedTuple):
@@ -136,9 +140,11 @@ class Jobs:
         self._running: dict[int, Job] = {}
         self._writer = getattr(getattr(classes(self.sc._jvm).org.apache.spark.util, "JsonProtocol$"), "MODULE$")
 
-    def start(self, event: Any) -> Job:
-        """A job has begun that is of no query."""
+    def start(self, event: Any) -> Job | None:
+        """A job has begun that is of no query; None if it only looks of which kind records are."""
         job = job_of(str(self._writer.sparkEventToJsonString(event)))
+        if _LOOKS in job.call:
+            return None
         self._running[job.number] = job
         return job
 
@@ -149,7 +155,7 @@ class Jobs:
             return None
         self.come(_COUNTED)
         stages = [stage for stage in map(self._stage, job.stages) if stage is not None]
-        datasets = list(folded([qualified(self.sc, path) for path in job.paths], ""))
+        datasets = list(folded([place for path in job.paths for place in matching(self.sc, path)], ""))
         result = event.jobResult()
         error = "" if str(result.getClass().getSimpleName()).startswith("JobSucceeded") else str(result.exception().getMessage())
         counted = len(datasets) == 1 and bool(stages) and job.counts and not error
@@ -170,13 +176,14 @@ def watch_saves(sc: SparkContext, name: str, doings: Doings) -> list[Callable[[]
     """Let the methods of RDDs that save be told of; what is given back undoes it."""
 
     def saving(form: str) -> Callable[..., Any]:
-        def around(method: Any, rdd: Any, path: Any, *args: Any, **kwargs: Any) -> Any:
-            place = next((path[key] for key in _FOLDERS if key in path), "") if isinstance(path, dict) else path
-            dataset = of_path(qualified(sc, str(place)), form)
+        def around(method: Any, rdd: Any, *args: Any, **kwargs: Any) -> Any:
+            where = args[0] if args else kwargs.get("path", kwargs.get("conf", ""))
+            place = next((where[key] for key in _FOLDERS if key in where), "") if isinstance(where, dict) else where
+            dataset = of_path(qualified(sc, str(place), is_pattern=False), form)
             with doings.doing("rdd", f"{name}.{method.__name__}.{dataset}", text=method.__name__) as doing:
                 if doing is not None and place:
                     doing.of(writes=[Access(dataset, "created")])
-                return method(rdd, path, *args, **kwargs)
+                return method(rdd, *args, **kwargs)
 
         return around
 

@@ -174,7 +174,8 @@ class Recording:
     def _job_start(self, event: Any) -> None:
         job = self._jobs.start(event)
         # Who runs `df.rdd.collect()` keeps neither: when the job has ended, both may be gone.
-        self._rows[job.number] = [] if any(map(is_ours, job.tags)) else list(self.frames_of(job.rdds))
+        if job is not None:
+            self._rows[job.number] = [] if any(map(is_ours, job.tags)) else list(self.frames_of(job.rdds))
 
     def _job_end(self, event: Any) -> None:
         ended = self._jobs.end(event)

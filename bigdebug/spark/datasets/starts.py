@@ -25,7 +25,7 @@ def watch_starts(sc: Any, processes: Processes, read: Callable[[Any], Reading | 
 
     def failed(writer: Any, began: datetime, problem: Exception, path: Any, name: Any) -> Process:
         reading = read(writer._df)
-        writes = () if path is None else (Access(of_path(qualified(sc, str(path)), kind="files"), "appended"),)
+        writes = () if path is None else (Access(of_path(qualified(sc, str(path), is_pattern=False), kind="files"), "appended"),)
         return Process(
             str(uuid.uuid4()), f"{processes.name}.stream.{name or 'unnamed'}", "stream", processes.session, began, datetime.now(timezone.utc), "failed",
             f"{type(problem).__name__}: {problem}", reads=() if reading is None else reading.reads, writes=writes,
