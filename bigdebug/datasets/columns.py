@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
@@ -23,6 +23,9 @@ from bigdebug.datasets.uses import (
 
 MODEL = "Model"
 """What the leaf is called that stands for a model."""
+
+VARIABLE = "Variable"
+"""And what the leaf is called that stands for a variable of the session."""
 
 _NO_MODELS: Mapping[int, str] = MappingProxyType({})
 
@@ -50,11 +53,11 @@ class ColumnLineage:
     views: bool = False
 
 
-def columns_of(plan: Tree, to_views: bool = False, models: Mapping[int, str] = _NO_MODELS) -> ColumnLineage:
+def columns_of(plan: Tree, to_views: bool = False, models: Mapping[int, str] = _NO_MODELS, variables: Collection[str] = ()) -> ColumnLineage:
     """The lineage of a plan's columns. With ``to_views`` a view is a leaf, and not what it is made of. Columns whose numbers ``models`` has are made by the
-    model with that name, too: a leaf ``Model`` with one column without a name. Costs some 10 us for each of its nodes and expressions, whatever the data.
+    model with that name, too: a leaf ``Model`` with one column without a name. ``variables`` of the session are leaves with a column of their name. Costs some 10 us for each of its nodes and expressions, whatever the data.
     """
-    reading = _Reading(to_views, models)
+    reading = _Reading(to_views, models, variables)
     rows = reading.rows(plan, {})
     return ColumnLineage(rows.columns, rows.whole, tuple(reading.leaves), tuple(dict.fromkeys(reading.opaque)), reading.views)
 
@@ -76,15 +79,17 @@ class _Rows:
 class _Reading:
     to_views: bool = False
     models: Mapping[int, str] = field(default_factory=dict)
+    variables: Collection[str] = ()
     views: bool = False
     leaves: list[Tree] = field(default_factory=list)
     opaque: list[str] = field(default_factory=list)
-    leaf_of_model: dict[str, int] = field(default_factory=dict)
+    leaf_of: dict[tuple[str, str], int] = field(default_factory=dict)
+    """Of models and variables, by what they are and their names."""
     shared: dict[int, _Rows] = field(default_factory=dict)
     """Common table expressions, by number."""
 
     def __post_init__(self) -> None:
-        self.used = Reader(self._subquery)
+        self.used = Reader(self._subquery, self._variable)
 
     def rows(self, plan: Tree, outer: Mapping[int, Uses]) -> _Rows:
         """What a plan gives; ``outer`` is what columns mean around a subquery."""
@@ -130,10 +135,16 @@ class _Reading:
         name = self.models.get(expression.id or 0)
         if name is None or expression.name != "Alias":
             return uses
-        if name not in self.leaf_of_model:
-            self.leaf_of_model[name] = len(self.leaves)
-            self.leaves.append(Tree(MODEL, {"name": name}, ()))
-        return uses | {Use(self.leaf_of_model[name], "", TRANSFORMATION)}
+        return uses | {Use(self._leaf_of(MODEL, name), "", TRANSFORMATION)}
+
+    def _variable(self, name: str) -> Uses:
+        return frozenset({Use(self._leaf_of(VARIABLE, name), name)}) if name in self.variables else NOTHING
+
+    def _leaf_of(self, kind: str, name: str) -> int:
+        if (kind, name) not in self.leaf_of:
+            self.leaf_of[kind, name] = len(self.leaves)
+            self.leaves.append(Tree(kind, {"name": name}, ()))
+        return self.leaf_of[kind, name]
 
 
 def _side_by_side(below: Sequence[_Rows]) -> _Rows:

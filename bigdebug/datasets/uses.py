@@ -60,6 +60,7 @@ class Struct(frozenset[Use]):
         made.parts = known
         return made
 
+
 _MASKING = frozenset({
     "Count", "CountIf", "ApproxCountDistinct", "HyperLogLogPlusPlus", "Md5", "Sha1", "Sha2", "Murmur3Hash", "XxHash64", "HiveHash", "Crc32", "Mask",
     "IsNull", "IsNotNull",
@@ -67,6 +68,7 @@ _MASKING = frozenset({
 """Of what these give, nobody can tell what they were given."""
 
 SubqueryReader = Callable[[Tree, Mapping[int, "Uses"]], tuple[list["Uses"], "Uses"]]
+VariableReader = Callable[[str], "Uses"]
 
 
 def done_to(uses: Uses, how: str, masking: bool = False) -> Uses:
@@ -81,11 +83,11 @@ def union(uses: Iterable[Uses]) -> Uses:
 
 class Reader:
     """Reads expressions over columns that are known. ``subquery(plan, known)`` gives what a plan within them uses: for each of its columns,
-    and for all of them.
+    and for all of them; ``variable(name)`` what a variable of the session is made of.
     """
 
-    def __init__(self, subquery: SubqueryReader) -> None:
-        self._subquery = subquery
+    def __init__(self, subquery: SubqueryReader, variable: VariableReader = lambda name: NOTHING) -> None:
+        self._subquery, self._variable = subquery, variable
 
     def __call__(self, expression: Tree, known: Mapping[int, Uses]) -> Uses:
         """What the expression uses. A column that is not known has no source: the number of a group, say."""
@@ -98,6 +100,8 @@ class Reader:
     def _one(self, tree: Tree, below: list[Uses], known: Mapping[int, Uses]) -> Uses:
         if tree.name == "AttributeReference":
             return known.get(tree.id or 0, NOTHING)
+        if tree.name == "VariableReference":
+            return self._variable(str(tree.fields["originalNameParts"][-1]).lower())
         if tree.name == "OuterReference":
             return self.every(tree.trees("e"), known).union(*below)
         if tree.subquery is not None:
@@ -118,7 +122,7 @@ class Reader:
             return below[0].parts[int(tree.fields["ordinal"])]
         if tree.name == "ListAgg":  # what is listed, what stands between, and in which order
             return done_to(union(below[:2]), AGGREGATION) | done_to(union(below[2:]), SORT)
-        how = AGGREGATION if ".aggregate." in tree.fields["class"] else TRANSFORMATION
+        how = AGGREGATION if ".aggregate." in tree.fields["class"] or tree.name == "PythonUDAF" else TRANSFORMATION
         conditions = _conditions(tree.name, len(below))
         values = union(uses for i, uses in enumerate(below) if i not in conditions)
         return done_to(values, how, tree.name in _MASKING).union(*(done_to(below[i], CONDITIONAL) for i in conditions))

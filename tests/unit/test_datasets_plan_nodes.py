@@ -27,7 +27,7 @@ def alias(number: int, name: str, of: Node) -> Node:
 SOURCE = over("Relation", output=[column(1, "a"), column(2, "b", "string")])
 
 
-def told(plan: Node, **options: bool) -> tuple[dict[str, set[str]], set[str], tuple[str, ...]]:
+def told(plan: Node, **options: Any) -> tuple[dict[str, set[str]], set[str], tuple[str, ...]]:
     found = columns_of(plan_of(json.dumps(plan)), **options)
     return {made.name: {f"{use.column} {use.how}" for use in made.uses} for made in found.columns}, {f"{use.column} {use.how}" for use in found.whole}, found.opaque
 
@@ -124,3 +124,14 @@ def test_a_cogroup_is_grouped_by_the_first_columns_of_both() -> None:
     other = over("Relation", output=[column(3, "c"), column(4, "d")])
     plan = over("FlatMapCoGroupsInPandas", SOURCE, other, leftGroup=1, rightGroup=1, output=[column(5, "e")])
     assert told(plan)[1] == {"a GROUP_BY", "c GROUP_BY"}
+
+
+def test_variables_that_are_made_of_data_are_leaves() -> None:
+    used = over("Project", SOURCE, projectList=[alias(3, "c", over("Add", column(1, "a"), over("VariableReference", originalNameParts=["session", "Most"])))])
+    assert told(used) == ({"c": {"a TRANSFORMATION"}}, set(), ())
+    assert told(used, variables=("most",)) == ({"c": {"a TRANSFORMATION", "most TRANSFORMATION"}}, set(), ())
+
+
+def test_a_function_of_python_over_a_group_is_an_aggregation() -> None:
+    project = over("Aggregate", SOURCE, groupingExpressions=[], aggregateExpressions=[alias(3, "m", over("AggregateExpression", over("PythonUDAF", column(1, "a"))))])
+    assert told(project) == ({"m": {"a AGGREGATION"}}, set(), ())

@@ -10,7 +10,7 @@ from typing import Any
 from pyspark.errors import PySparkException
 from pyspark.sql.types import _parse_datatype_json_value
 
-from bigdebug.datasets.columns import MODEL, ColumnLineage
+from bigdebug.datasets.columns import MODEL, VARIABLE, ColumnLineage
 from bigdebug.datasets.model import Access, ColumnEdge, Dataset, Field
 from bigdebug.datasets.plans import Tree
 from bigdebug.datasets.uses import NOTHING
@@ -49,13 +49,15 @@ def leaves_of(relations: Relations, plan: Any, lineage: ColumnLineage | None) ->
     for leaf in leaves_in(plan):
         known.setdefault((str(leaf.getClass().getSimpleName()), ids_of(leaf)), leaf)
     if lineage is None:
-        return [Leaf(ids, relations.of_leaf(leaf, ids), schema_of(str(leaf.schema().json()))) for (_, ids), leaf in known.items()]
+        return [Leaf(ids, relations.of_leaf(leaf, ids), schema_of(str(leaf.schema().json()))) for (_, ids), leaf in known.items() if not relations.is_command(leaf)]
     return [_leaf(relations, tree, known) for tree in lineage.leaves]
 
 
 def _leaf(relations: Relations, tree: Tree, known: dict[tuple[str, frozenset[int]], Any]) -> Leaf:
     if tree.name == MODEL:
         return Leaf(frozenset(), (relations.of_temporary(str(tree.fields["name"]), "model"),))
+    if tree.name == VARIABLE:
+        return Leaf(frozenset(), (relations.of_variable(str(tree.fields["name"])),))
     ids = frozenset(each.id for each in tree.output if each.id is not None)
     leaf = known.get((tree.name, ids))
     datasets = (relations.unknown(tree.name),) if leaf is None else relations.of_leaf(leaf, ids)

@@ -154,6 +154,16 @@ def _view(r: Relations, tree: Tree, node: Node) -> Target:
     return Target(r.of_view(node.name(), kind), "defined", None if spares else _source(tree, node, "plan"), names, spares=spares)
 
 
+def _view_using(r: Relations, tree: Tree, node: Node) -> Target:
+    """CREATE TEMPORARY VIEW ... USING: files, or what a source has, by a name."""
+    options = dict(r.java(node.options()))
+    r.learn(options)
+    form, name = str(node.provider()).lower(), str(node.tableIdent().table())
+    path = next((value for key, value in options.items() if key.lower() == "path"), "")
+    source = r.of_place(path, form) if path else of_source(form, options)
+    return Target(r.of_session_view(f"{'global_temp.' * bool(getattr(node, 'global')())}{name}", defines=True), "defined", reads=(source,))
+
+
 def _view_again(r: Relations, tree: Tree, node: Node) -> Target:
     return Target(r.of_identifier(node.name(), "view"), "defined", _source(tree, node))
 
@@ -261,6 +271,27 @@ def _changed(table: str, source: str, r: Relations, tree: Tree, node: Node) -> T
     return Target(found[0], "written", reads=tuple(reads))
 
 
+def _variables(r: Relations, tree: Tree, node: Node) -> Target:
+    """SET VARIABLE, to what a query gives."""
+    names = variables_of(node)
+    first, *others = map(r.of_variable, names)
+    return Target(first, "defined", _source(tree, node, "sourceQuery"), names, besides=tuple(others))
+
+
+def variables_of(node: Node) -> tuple[str, ...]:
+    """The variables that a SET VARIABLE sets."""
+    return tuple(str(each.originalNameParts().last()).lower() for each in items(node.targetVariables()))
+
+
+def declared_by(node: Node) -> tuple[str, ...]:
+    """The variables that a DECLARE VARIABLE makes: before Spark 4.1 one."""
+    try:
+        named = items(node.names())
+    except UNTOLD:
+        named = [node.name()]
+    return tuple(str(each.identifier().name()).lower() for each in named)
+
+
 def _batch(r: Relations, tree: Tree, node: Node) -> Target:
     """A batch of a stream, to a sink of the first kind."""
     table, source = node.catalogTable(), _source(tree, node)
@@ -298,7 +329,7 @@ COMMANDS: dict[str, Callable[[Relations, Tree, Node], Target | None]] = {
     "InsertIntoHiveTable": _into_hive,
     "SaveIntoDataSourceCommand": _into_source, "InsertIntoDataSourceCommand": _into_relation,
     "CreateDataSourceTableCommand": _created, "CreateTableCommand": _created, "CreateTableLikeCommand": _like,
-    "CreateViewCommand": _view, "AlterViewAsCommand": _view_again,
+    "CreateViewCommand": _view, "CreateTempViewUsing": _view_using, "AlterViewAsCommand": _view_again,
     "CacheTable": _cached, "CacheTableAsSelect": _cached_as,
     "TruncateTableCommand": partial(_named, "tableName", "overwritten", True), "TruncateTable": partial(_resolved, "table", "overwritten", True),
     "DropTableCommand": _dropped, "DropTempViewCommand": _dropped_view,
@@ -311,6 +342,7 @@ COMMANDS: dict[str, Callable[[Relations, Tree, Node], Target | None]] = {
         partial(_named, "tableName", "defined", False),
     ),
     **dict.fromkeys(("AddColumns", "AlterColumns", "DropColumns", "RenameColumn", "ReplaceColumns", "SetTableLocation"), partial(_resolved, "table", "defined", False)),
+    "SetVariable": _variables,
     "LoadDataCommand": _loaded, "WriteToMicroBatchDataSourceV1": _batch, "WriteToMicroBatchDataSource": _batch_v2,
     "CreateTable": partial(_resolved, "name", "created", False), "ReplaceTable": partial(_resolved, "name", "overwritten", True),
     "CreateTableAsSelect": _as_select, "ReplaceTableAsSelect": _as_select,

@@ -21,6 +21,10 @@ _TAG = "bigdebug:doing:"
 """What the tags of such jobs begin with: they are the user's, as others are."""
 
 
+_LASTING = ("files", "table", "jdbc", "topic")
+"""Kinds of what a job writes that is there when its doing is over."""
+
+
 @dataclass
 class Doing:
     """What is being done. ``inner`` says whether what its jobs write is a part of what it writes, and not told."""
@@ -45,6 +49,13 @@ class Doing:
             before = self.reads.get(access.dataset)
             self.reads[access.dataset] = access if before is None else summed(before, access)
         self.opaque.update(dict.fromkeys(reading.opaque))
+        if self.inner:
+            return
+        for access in reading.writes:
+            if access.dataset.kind in _LASTING:
+                known = self.writes.get(access.dataset)
+                self.writes[access.dataset] = access if known is None else summed(known, access)
+        self.columns.update(edge for edge in reading.columns if edge.output.kind in _LASTING)
 
     def wrote(self, rows: int | None, size: int | None) -> None:
         """One of its jobs wrote so many rows and bytes to the one dataset that it writes."""

@@ -12,8 +12,9 @@ from urllib.parse import unquote
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
+from bigdebug.datasets.databases import of_jdbc
 from bigdebug.datasets.model import Dataset
-from bigdebug.datasets.naming import of_jdbc, of_path, of_session, of_source, of_table
+from bigdebug.datasets.naming import of_path, of_session, of_source, of_table
 from bigdebug.spark.datasets.places import qualified
 from bigdebug.spark.gateway import classes
 
@@ -67,7 +68,11 @@ class Names:
 
     def of_name(self, name: str, kind: str = "table") -> Dataset:
         """A table of the session's catalog by its name, with its database."""
-        return of_table(name, self.store, kind=kind)
+        return of_table(self.cased(name), self.store, kind=kind)
+
+    def cased(self, name: str) -> str:
+        """A name as the session's catalog has it: in small letters, unless it is told to tell ``T`` from ``t``. Costs nothing for a name in small letters."""
+        return name if name == name.lower() or self._is_cased else name.lower()
 
     def of_identifier(self, identifier: Any, kind: str = "table") -> Dataset:
         """A table by a TableIdentifier; in the current database where it names none."""
@@ -109,7 +114,7 @@ class Names:
 
     def of_cached(self, name: str) -> Dataset:
         """The cache of a table or a view, which is another dataset than what it keeps."""
-        return self.of_temporary(f"cache of {name}", "cache")
+        return self.of_temporary(f"cache of {self.cased(name)}", "cache")
 
     def is_command(self, node: Any) -> bool:
         """Whether a node of a plan does something, rather than gives rows."""
@@ -184,6 +189,10 @@ class Names:
             return str(file_format.shortName())
         except UNTOLD:
             return str(file_format.getClass().getSimpleName())
+
+    @cached_property
+    def _is_cased(self) -> bool:
+        return bool(self._jsession.sessionState().conf().caseSensitiveAnalysis())
 
     @cached_property
     def store(self) -> str:

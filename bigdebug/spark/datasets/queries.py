@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterator
@@ -28,6 +29,10 @@ _MOST = 1_000
 """RDDs that were made of queries and are known: of those before, what they read is not told any more."""
 
 
+_RUN = re.compile(r"runId = ([0-9a-f-]{36})")
+"""How Spark describes the batch of a stream."""
+
+
 @dataclass
 class _Begun:
     """A query that runs."""
@@ -35,7 +40,8 @@ class _Begun:
     root: int
     at: datetime
     tags: frozenset[str]
-    group: str = ""
+    runs: tuple[str, ...] = ()
+    """Of one of these streams it is a batch: the group of its jobs, or what they are described by, which foreachBatch may have changed."""
     within: list[Reading] = field(default_factory=list)
     """What queries within it did, and have ended."""
     heard: float = field(default_factory=time.monotonic)
@@ -65,9 +71,11 @@ class Queries:
     def start(self, event: Any) -> None:
         """A query has begun."""
         number, root, group = int(event.executionId()), event.rootExecutionId(), event.jobGroupId()
+        runs = [str(group.get())] if group.isDefined() else []
+        runs += _RUN.findall(str(event.description())) if self._streams.are_running else []
         tags = frozenset(str(event.jobTags().mkString("\0")).split("\0"))
         self._begun[number] = _Begun(
-            int(root.get()) if root.isDefined() else number, time_of(event.time()), tags, str(group.get()) if group.isDefined() else "",
+            int(root.get()) if root.isDefined() else number, time_of(event.time()), tags, tuple(runs),
         )
 
     def end(self, event: Any) -> None:
@@ -78,10 +86,11 @@ class Queries:
         if query is None or any(map(is_ours, begun.tags)):
             return
         action = str(name.get()) if name.isDefined() else ""
-        stream = self._streams.name(begun.group)
         outer = begun if begun.root == number else self._begun.get(begun.root)
         if outer is None or (outer is not begun and action == "analyze") or (action != "command" and _is_told(query)):
             return
+        run = self._run(begun) or self._run(outer)
+        stream = self._streams.name(run)
         meant = self._runs.meant(begun.tags)
         reading = read(self._relations(query, stream), query, action) if meant is None else self.read_frame(meant)
         if reading is None:
@@ -89,12 +98,13 @@ class Queries:
         if action == "rdd":
             self._keep(query, reading)
         doing = self._doings.of(outer.tags)
-        if doing is not None:
-            doing.take(reading, outer.tags)
-        elif outer is not begun:  # what a query did that another one runs, that one did
+        if outer is not begun:  # what a query did that another one runs, that one did
             outer.within.append(reading)
+        elif doing is not None:
+            for each in (together(reading, begun.within),) if reading.name else (reading, *begun.within):
+                doing.take(each, outer.tags)
         elif stream and not action:
-            self._streams.batch(begun.group, reading, begun.within)
+            self._streams.batch(run, reading, begun.within)
         else:
             said = event.errorMessage()
             error = str(said.get()) if said.isDefined() else ""
@@ -130,9 +140,12 @@ class Queries:
         while len(self._behind) > _MOST:
             self._behind.popitem(last=False)
 
+    def _run(self, begun: _Begun) -> str:
+        return next(filter(self._streams.name, begun.runs), "")
+
     def _still_runs(self, number: int, begun: _Begun) -> None:
         """Tell of a query that writes, if it is nobody's part: it is told again when it ends, or is lost."""
-        if begun.root != number or any(map(is_ours, begun.tags)) or self._doings.of(begun.tags) is not None or self._streams.name(begun.group):
+        if begun.root != number or any(map(is_ours, begun.tags)) or self._doings.of(begun.tags) is not None or self._run(begun):
             return
         query = classes(self._sc._jvm).org.apache.spark.sql.execution.SQLExecution.getQueryExecution(number)
         reading = None if query is None else read(self._relations(query, ""), query, "")

@@ -6,6 +6,7 @@ import logging
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 from hashlib import blake2b
 from typing import Any
 
@@ -13,12 +14,12 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
 from bigdebug.datasets.columns import columns_of
-from bigdebug.datasets.model import Access, ColumnEdge, Field
+from bigdebug.datasets.model import Access, ColumnEdge, Dataset, Field
 from bigdebug.datasets.plans import Tree, plan_of
 from bigdebug.datasets.uses import IDENTITY
 from bigdebug.errors import DatasetsError
-from bigdebug.spark.datasets.accesses import accesses_of, edges_of, leaves_of, schema_of, unknown, views_of
-from bigdebug.spark.datasets.commands import COMMANDS, UNREAD, Source, Target, is_idle
+from bigdebug.spark.datasets.accesses import accesses_of, edges_of, leaves_of, schema_of, summed, unknown, views_of
+from bigdebug.spark.datasets.commands import COMMANDS, UNREAD, Source, Target, declared_by, is_idle, variables_of
 from bigdebug.spark.datasets.counts import committed, ids_of, scans_of, written_by
 from bigdebug.spark.datasets.names import is_given
 from bigdebug.spark.datasets.relations import Relations
@@ -76,21 +77,32 @@ def read(relations: Relations, query: Any, action: str) -> Reading | None:
         return Reading(text=_text(query))
     if name == "SetCommand":  # the setting may be another by now
         _learn_set(relations, analyzed)
+    if name == "CreateVariable" and relations.variables:
+        relations.seen.sets(declared_by(analyzed), relations.session(), is_made=False)
     if is_idle(name) or (name == "CreateViewCommand" and is_given(str(analyzed.name().table()))):
         return None
     try:
         reading = _read(relations, query, analyzed, name, action)
+        if name == "SetVariable" and not _is_made(relations, analyzed, reading):
+            return None
         return None if _infers(reading, name, action) else reading
     except _UNTOLD as trouble:
         log.info("bigdebug cannot read the plan of %s: %s: %s", name, type(trouble).__name__, trouble)
         return Reading(name, opaque=(name,), shape=name, text=_text(query))
 
 
+def _is_made(relations: Relations, command: Any, reading: Reading) -> bool:
+    """Whether variables are set to what is made of data; who reads them then, reads it."""
+    relations.seen.sets(variables_of(command), relations.session(), bool(reading.reads))
+    return bool(reading.reads)
+
+
 def _infers(reading: Reading, name: str, action: str) -> bool:
     """Whether Spark itself looks at the lines of files for the columns that they have: these are no columns of theirs, and what is read of them is told by the
     query that does.
     """
-    looks = action == "head" or (action == "rdd" and name == "DeserializeToObject")
+    as_they_are = any(edge.column and edge.how == IDENTITY for edge in reading.columns)  # show() has them as pretty strings
+    looks = (action == "head" and as_they_are) or (action == "rdd" and name == "DeserializeToObject")
     return looks and bool(reading.reads) and all(each.dataset.format == "text" and [field.name for field in each.schema] == ["value"] for each in reading.reads)
 
 
@@ -111,7 +123,7 @@ def _read(relations: Relations, query: Any, analyzed: Any, name: str, action: st
         columns = tuple(ColumnEdge(target.dataset, each.name, before, each.name, IDENTITY) for before in same for each in target.schema)
         return Reading(name, tuple(Access(each) for each in target.reads), (write,), columns, target.opaque, shape=name, text=text, is_quick=True, is_spared=target.spares)
     source = Source(tree, analyzed) if target is None or target.source is None else target.source
-    lineage = columns_of(source.tree, models=relations.seen.made_by) if written else None
+    lineage = columns_of(source.tree, models=relations.seen.made_by, variables=relations.variables) if written else None
     leaves = leaves_of(relations, source.plan, lineage)
     reads = accesses_of(relations, leaves, () if action in _LATER and not relations.stream else scans_of(query))
     opaque = tuple(dict.fromkeys([*(lineage.opaque if lineage else [unwritten]), *unknown(leaves)]))
@@ -220,13 +232,32 @@ def together(reading: Reading, within: Sequence[Reading], failed: bool = False) 
         )
     first = reading.writes[0]
     if first.rows is None:
-        rows, size = next(((access.rows, access.size) for each in inner for access in each.writes if access.rows is not None), (None, None))
+        alone = sum(each.dataset.kind not in ("cache", "view") for each in reading.writes) == 1
+        written = (access for each in inner for access in each.writes if access.rows is not None and (alone or _is_of(access.dataset, first.dataset)))
+        rows, size = next(((access.rows, access.size) for access in written), (None, None))
         first = replace(first, rows=rows, size=size)
-    counted = {access.dataset: access for each in within for access in each.reads if access.rows is not None}
-    reads = tuple(
-        replace(each, rows=found.rows, size=found.size) if each.rows is None and (found := counted.get(each.dataset)) else each for each in reading.reads
-    )
+    counted = [access for each in within for access in each.reads if access.rows is not None]
+    reads = tuple(reduce(summed, (access for access in counted if access.dataset == each.dataset), each) for each in reading.reads)
     return replace(reading, reads=reads, writes=(first, *reading.writes[1:]))
+
+
+def with_tables(readings: Sequence[Reading]) -> list[Reading]:
+    """What queries did of which some are within others: the files that one wrote are the table that another made of them, which knows what their columns
+    are made of.
+    """
+    tables = [access.dataset for each in readings for access in each.writes if access.dataset.location]
+    apart, within = [], []
+    for each in readings:
+        table = next((table for table in tables for access in each.writes if access.dataset != table and _is_of(access.dataset, table)), None)
+        if table is None:
+            apart.append(each)
+        else:
+            within.append(replace(each, writes=tuple(replace(access, dataset=table) for access in each.writes), columns=()))
+    return apart + within
+
+
+def _is_of(files: Dataset, table: Dataset) -> bool:
+    return files == table or (files.kind == "files" and str(files) == table.location)
 
 
 def _shape(tree: Tree, reads: Iterable[Access], names: Iterable[str]) -> str:

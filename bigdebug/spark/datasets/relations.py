@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any, ClassVar
 from urllib.parse import unquote
 
@@ -11,7 +11,7 @@ from bigdebug.datasets.model import Dataset
 from bigdebug.datasets.naming import of_path, of_session
 from bigdebug.spark.ancestry import ancestors
 from bigdebug.spark.datasets.names import UNTOLD, Names, folded
-from bigdebug.spark.datasets.places import qualified
+from bigdebug.spark.datasets.places import matching
 from bigdebug.spark.datasets.seen import Seen
 from bigdebug.spark.gateway import items
 
@@ -48,8 +48,24 @@ class Relations(Names):
 
     def of_session_view(self, name: str, defines: bool = False) -> Dataset:
         """A temporary view, which is this session's if it is defined here. Another session of the application may have one that is called so, too."""
-        number = 0 if name.startswith("global_temp.") else self.seen.number_of(name, str(self._jsession.sessionUUID()), defines)
-        return of_session(f"{self.seen.session}{f'/{number + 1}' * bool(number)}", name, "view")
+        return self._of_session(self.cased(name), "view", defines)
+
+    def of_variable(self, name: str) -> Dataset:
+        """A variable of this session."""
+        return self._of_session(f"variable {name}", "memory", defines=True)
+
+    @property
+    def variables(self) -> Collection[str]:
+        """Those of this session that are made of data."""
+        return self.seen.variables(self.session)
+
+    def session(self) -> str:
+        """What tells this session from others of the application."""
+        return str(self._jsession.sessionUUID())
+
+    def _of_session(self, name: str, kind: str, defines: bool) -> Dataset:
+        number = 0 if name.startswith("global_temp.") else self.seen.number_of(name, self.session(), defines)
+        return of_session(f"{self.seen.session}{f'/{number + 1}' * bool(number)}", name, kind)
 
     # ---- what is read -----------------------------------------------------------------------------------------
 
@@ -154,7 +170,7 @@ class Relations(Names):
             elif not each.dependencies().size():
                 paths = paths_of_rdd(kind, str(each.name() or ""))
                 if paths is not None:
-                    yield from folded([qualified(self._sc, path) for path in paths], "")
+                    yield from folded([place for path in paths for place in matching(self._sc, path)], "")
                 elif kind == "ParallelCollectionRDD" or kind.endswith("CheckpointRDD"):
                     yield self.of_temporary("checkpoint" if kind.endswith("CheckpointRDD") else "parallelize", "memory")
                 else:

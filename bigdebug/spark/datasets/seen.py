@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -26,6 +26,8 @@ class Seen:
     _caches: set[Dataset] = field(default_factory=set)
     _models: dict[int, Dataset] = field(default_factory=dict)
     """By the columns that they make."""
+    _variables: dict[str, set[str]] = field(default_factory=dict)
+    """Variables that are made of data, by the sessions that have them."""
     _turned: dict[frozenset[int], tuple[Dataset, ...]] = field(default_factory=dict)
     """What frames were made of that were transposed, by their columns: Spark forgets it."""
     _views: dict[str, list[str]] = field(default_factory=dict)
@@ -52,6 +54,18 @@ class Seen:
     def turned(self, ids: frozenset[int]) -> tuple[Dataset, ...]:
         """What a transposed frame was made of; nothing if that was not seen."""
         return self._turned.get(ids, ())
+
+    def variables(self, session: Callable[[], str]) -> Collection[str]:
+        """The variables of a session that are made of data. ``session`` is asked if there are any at all."""
+        return self._variables.get(session(), ()) if self._variables else ()
+
+    def sets(self, variables: Iterable[str], session: str, is_made: bool) -> None:
+        """Variables of a session are set, to something that is made of data or not."""
+        known = self._variables.setdefault(session, set())
+        if is_made:
+            known.update(variables)
+        else:
+            known.difference_update(variables)
 
     def number_of(self, view: str, session: str, defines: bool) -> int:
         """Which of the sessions that defined a temporary view this one is, from 0 on. One that did not has it of the first, of which it is a copy."""

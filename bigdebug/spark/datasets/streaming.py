@@ -11,7 +11,7 @@ from typing import Any
 from bigdebug.datasets.model import Access, Cell, ColumnEdge, Dataset, Process
 from bigdebug.datasets.uses import Use
 from bigdebug.spark.datasets.accesses import summed
-from bigdebug.spark.datasets.reading import Reading
+from bigdebug.spark.datasets.reading import Reading, with_tables
 
 EVERY = 10.0
 """Seconds after which a stream is recorded again that does what it did before, for its counts."""
@@ -39,6 +39,11 @@ class Streaming:
         self._tell = tell
         self._running: dict[str, _Stream] = {}
 
+    @property
+    def are_running(self) -> bool:
+        """Whether there are any."""
+        return bool(self._running)
+
     def name(self, run: str) -> str:
         """What the stream with a run is called; empty if there is none."""
         known = self._running.get(run)
@@ -59,7 +64,7 @@ class Streaming:
             return
         before = len(stream.reads), len(stream.writes), len(stream.columns), len(stream.opaque)
         handed = {access.dataset for access in reading.writes if access.dataset.kind == "memory"}
-        parts = [composed(reading, each, handed) for each in within] if handed else [reading]
+        parts = [composed(reading, each, handed) for each in with_tables(within)] if handed else [reading]
         _add(stream.reads, reading.reads)
         for part in parts:
             if part is not reading:

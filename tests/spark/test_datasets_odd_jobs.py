@@ -1,0 +1,190 @@
+"""What is recorded of jobs that few programs have: names in capitals, session variables, groups of the user's within a stream, keywords."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pandas as pd
+import pytest
+from pyspark.ml import Estimator, Model
+from pyspark.sql import functions as F
+
+from tests.spark.recorded import Recorded
+
+
+@pytest.fixture(scope="module")
+def recorded(spark: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Recorded]:
+    made = Recorded(spark, tmp_path_factory.mktemp("odd"))
+    made.recording.open()
+    spark.range(20).selectExpr("id % 5 as k", "id * 2 as v", "cast(id as string) as s").coalesce(2).write.parquet(f"{made.folder}/in")
+    spark.read.parquet(f"{made.folder}/in").createOrReplaceTempView("o_in")
+    yield made
+    made.recording.close()
+    spark.catalog.dropTempView("o_in")
+    for table in ("o_case", "o_named", "o_batch", "o_fitted", "o_several"):
+        spark.sql(f"drop table if exists {table}")
+
+
+def _sql(recorded: Recorded, *texts: str) -> str:
+    return recorded.said(lambda spark, folder: [spark.sql(text).collect() for text in texts])
+
+
+def test_names_that_differ_by_case_alone_are_one(recorded: Recorded) -> None:
+    said = _sql(
+        recorded, "create table O_Case (a bigint) using parquet", "insert into o_CASE select k from o_in", "truncate table O_CASE", "alter table O_CASE add columns (b int)",
+        "alter table o_Case rename to O_Named", "drop table if exists O_NAMED", "create temp view O_View as select k from O_IN", "select k from o_view",
+        "create or replace temp view O_VIEW as select v as k from o_in", "cache table o_VIEW", "drop view O_view",
+    )
+    assert [line for line in said.splitlines() if line != line.lower() and "<" not in line] == []
+    assert {"dropped table default.o_named", "dropped view o_view", "overwritten table default.o_case 0 rows"} <= set(said.splitlines())
+    assert said.count("defined view o_view") == 2
+
+
+def test_a_session_that_tells_capitals_from_small_letters_is_believed(recorded: Recorded) -> None:
+    recorded.spark.conf.set("spark.sql.caseSensitive", "true")
+    try:
+        said = _sql(recorded, "create temp view O_View as select k from o_in", "drop view O_View")
+    finally:
+        recorded.spark.conf.unset("spark.sql.caseSensitive")
+    assert "dropped view O_View" in said
+
+
+def test_lines_that_are_shown_are_read(recorded: Recorded, capsys: pytest.CaptureFixture[str]) -> None:
+    """As Spark itself reads lines, to see which columns are there."""
+    recorded.spark.range(3).selectExpr("cast(id as string)").coalesce(1).write.text(f"{recorded.folder}/lines")
+    said = recorded.said(lambda spark, folder: spark.read.text(f"{folder}/lines").show(2))
+    assert capsys.readouterr().out
+    assert "read files lines" in said
+    assert recorded.said(lambda spark, folder: spark.read.csv(f"{folder}/lines", inferSchema=True)) == ""
+
+
+def test_an_rdd_is_saved_by_keywords(recorded: Recorded) -> None:
+    output = "org.apache.hadoop.mapreduce.lib.output.TextOutputFormat"
+    hadoop = "org.apache.hadoop.io"
+
+    def job(spark: Any, folder: str) -> None:
+        rdd = spark.sparkContext.parallelize([(1, "a")])
+        rdd.saveAsNewAPIHadoopDataset(conf={
+            "mapreduce.job.outputformat.class": output, "mapreduce.job.output.key.class": f"{hadoop}.IntWritable",
+            "mapreduce.job.output.value.class": f"{hadoop}.Text", "mapreduce.output.fileoutputformat.outputdir": f"{folder}/by_conf",
+        })
+        rdd.saveAsTextFile(path=f"{folder}/by_path [2020]")
+
+    assert recorded.said(job) == "rdd succeeded\ncreated files by_conf 1 rows\n\nrdd succeeded\ncreated files by_path [2020] 1 rows"
+
+
+def test_a_stream_is_one_whatever_group_its_batches_set(recorded: Recorded) -> None:
+    def each(batch: Any, number: int) -> None:
+        batch.sparkSession.sparkContext.setJobGroup("mine", "what I do")
+        batch.write.mode("append").parquet(f"{recorded.folder}/grouped")
+
+    def job(spark: Any, folder: str) -> None:
+        source = spark.readStream.schema("k long, v long, s string").option("maxFilesPerTrigger", 1).parquet(f"{folder}/in")
+        query = source.writeStream.option("checkpointLocation", f"{folder}/grouped_check").foreachBatch(each).start()
+        query.processAllAvailable()
+        query.stop()
+
+    (stream,) = recorded.of(job)
+    assert (stream.sort, stream.status) == ("stream", "succeeded")
+    assert [(access.dataset.name, access.rows) for access in stream.writes] == [(f"{recorded.folder}/grouped", 20)]
+    assert {(edge.column, edge.used) for edge in stream.columns} == {("k", "k"), ("v", "v"), ("s", "s")}
+
+
+def test_a_function_over_a_group_in_python_is_an_aggregation(recorded: Recorded) -> None:
+    @F.pandas_udf("double")
+    def mean(values: pd.Series) -> float:
+        return float(values.mean())
+
+    (process,) = recorded.of(lambda spark, folder: spark.table("o_in").groupBy("k").agg(mean("v").alias("m")).collect())
+    assert {(edge.column, edge.used, edge.how) for edge in process.columns if edge.input.kind == "files"} == {
+        ("k", "k", "IDENTITY"), ("m", "v", "AGGREGATION"), ("", "k", "GROUP_BY"),
+    }
+
+
+class Kept(Model):  # type: ignore[type-arg]
+    def _transform(self, dataset: Any) -> Any:
+        return dataset
+
+
+class Keeping(Estimator):  # type: ignore[type-arg]
+    """An estimator that writes what it learned to a table."""
+
+    def _fit(self, dataset: Any) -> Any:
+        dataset.groupBy("k").count().write.mode("overwrite").saveAsTable("o_fitted")
+        return Kept()
+
+
+def test_what_a_fit_writes_besides_is_not_forgotten(recorded: Recorded) -> None:
+    (fit,) = recorded.of(lambda spark, folder: Keeping().fit(spark.table("o_in")))
+    assert ("default.o_fitted", "overwritten", 5) in {(access.dataset.name, access.mode, access.rows) for access in fit.writes}
+    assert ("k", "k", "IDENTITY") in {(edge.column, edge.used, edge.how) for edge in fit.columns if edge.output.name == "default.o_fitted"}
+
+
+def test_of_several_inserts_none_has_the_rows_of_another(recorded: Recorded) -> None:
+    recorded.spark.sql("create table o_several (a bigint) using parquet")
+    said = _sql(recorded, f"from o_in insert into o_several select k where v > 30 insert overwrite directory '{recorded.folder}/several' using parquet select v")
+    assert said == """
+write succeeded
+read files in 30 rows
+read view o_in
+appended table default.o_several
+overwritten files several
+a < in.k IDENTITY
+* < in.v FILTER
+v < in.v IDENTITY
+""".strip()
+
+
+def test_a_temporary_view_over_files_says_of_which(recorded: Recorded) -> None:
+    said = _sql(recorded, f"create temporary view o_using using parquet options (path '{recorded.folder}/in')", "select k from o_using", "drop view o_using")
+    assert said == """
+command succeeded
+read files in
+defined view o_using
+
+query succeeded
+read files in 20 rows
+read view o_using
+created memory result
+k < in.k IDENTITY
+
+command succeeded
+dropped view o_using
+""".strip()
+
+
+def test_a_table_that_a_batch_creates_is_one_dataset(recorded: Recorded) -> None:
+    def each(batch: Any, number: int) -> None:
+        batch.groupBy("k").count().write.mode("append").saveAsTable("o_batch")
+
+    def job(spark: Any, folder: str) -> None:
+        source = spark.readStream.schema("k long, v long, s string").parquet(f"{folder}/in")
+        query = source.writeStream.option("checkpointLocation", f"{folder}/batch_check").foreachBatch(each).start()
+        query.processAllAvailable()
+        query.stop()
+
+    assert recorded.said(job) == """
+stream succeeded
+read files in 20 rows
+appended table default.o_batch 5 rows
+* < in.k GROUP_BY
+k < in.k IDENTITY
+""".strip()
+
+
+def test_what_pyspark_looks_at_to_know_the_kind_of_records_is_not_told(recorded: Recorded) -> None:
+    def job(spark: Any, folder: str) -> None:
+        spark.sparkContext.parallelize([(1, 2)]).saveAsSequenceFile(f"{folder}/pairs")
+        spark.sparkContext.sequenceFile(f"{folder}/pairs").collect()
+
+    assert recorded.said(job) == "rdd succeeded\ncreated files pairs 1 rows\n\nrdd succeeded\nread files pairs 1 rows"
+
+
+def test_an_rdd_of_a_pattern_reads_what_matches(recorded: Recorded) -> None:
+    def job(spark: Any, folder: str) -> None:
+        for name in ("day_1", "day_2", "month_1"):
+            spark.sparkContext.parallelize([name], 1).saveAsTextFile(f"{folder}/patterns/{name}")
+        spark.sparkContext.textFile(f"{folder}/patterns/day_*/part-*").count()
+
+    assert recorded.said(job).split("\n\n")[-1] == "rdd succeeded\nread files patterns/day_1\nread files patterns/day_2"
