@@ -15,7 +15,8 @@ from pyspark.sql.types import BooleanType, DataType, DoubleType, IntegerType, Lo
 from bigdebug.agents.guards.code import DOUBTFUL, LARGE, SMALL, Code, Told, unpacked
 from bigdebug.agents.guards.row_batches import GuardedRows
 from bigdebug.agents.guards.rows import guarded_call
-from bigdebug.spark.sql.plans.sent import array, arrow_values, certain_value, certain_values
+from bigdebug.spark.sql.plans.fits import arrow_values, certain_value, certain_values
+from bigdebug.spark.sql.plans.sent import array
 
 
 def stopping(text: str | None) -> int:
