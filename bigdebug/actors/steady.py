@@ -40,7 +40,6 @@ class Steady:
             self.actor = None
             self.warn(problem)
 
-
     def fail_at(self, number: int, error: BaseException) -> None:
         """The input of this number made trouble."""
         if self.actor is not None:

@@ -40,6 +40,8 @@ Use = tuple[int, int, str, str, int]
 """By which flow, for which column of which dataset, how, and whether that is the result of a query."""
 
 _Edge = tuple[int, int, str, int, str, str]
+
+
 class Remembering(sqlite3.Connection):
     """A connection that keeps what was read of the whole graph, and of which version of the store."""
 

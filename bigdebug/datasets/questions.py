@@ -90,7 +90,6 @@ class Datasets(Exporting):
         with self._asked(limit) as db:
             return drawing(db, None if dataset is None else meant(db, dataset, self._session).id, limit)
 
-
     # ---- what was recorded ------------------------------------------------------------------------------------
 
     def find(self, text: str = "", limit: int = RECENT) -> Answer:
@@ -126,13 +125,11 @@ class Datasets(Exporting):
             raise UnknownDatasetError("No process of this id was recorded", value=identity, remedy="processes() lists them with their ids.")
         return found
 
-
     def show(self, what: str) -> Answer:
         """The columns of a dataset, or all that was recorded of a process, by its id."""
         self._settle()
         found = self.store.process(what)
         return self.columns(what) if found is None else told(found)
-
 
     def numbered(self, number: int) -> Dataset:
         """The dataset with a number, as drawings have them. Raises UnknownDatasetError for one that is there no more."""
@@ -141,7 +138,6 @@ class Datasets(Exporting):
         if found is None:
             raise UnknownDatasetError("This dataset is not in the store any more", value=number, remedy="Look at the graph again.")
         return found
-
 
     def changed(self, job: str, before: str | None = None, after: str | None = None) -> Answer:
         """What is different between two runs of a job: the last, or that of the process ``after``, and the one before it, or that of the process ``before``.
@@ -179,17 +175,14 @@ class Datasets(Exporting):
             )
         return self._trace(found[0])
 
-
     def __repr__(self) -> str:
         with self._asked() as db:
             processes, datasets = (db.execute(f"SELECT COUNT(*) FROM {table}").fetchone()[0] for table in ("process", "dataset"))
         trouble = f" {self.trouble}" if self.trouble else ""
         return f"<{datasets:,} datasets and {processes:,} processes in {self.store.path}>{trouble}"
 
-
     def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
         return self.find().noting(repr(self))._repr_mimebundle_()
-
 
     # ---- within -----------------------------------------------------------------------------------------------
 

@@ -52,6 +52,7 @@ _ESCAPE = re.compile(r"%2[26]|%3b|&quot;", re.IGNORECASE)
 
 _T = TypeVar("_T")
 
+
 def without_secrets(text: str) -> str:
     """The text, with *** where something secret stands; no longer than LONGEST. Once more changes nothing. Takes some 0.2 ms for 500
     characters, 200 for the longest text that is looked at."""

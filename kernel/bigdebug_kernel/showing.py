@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from bigdebug_kernel.extension import Extension
 
 
-
 class Kind(NamedTuple):
     """A kind of view: what it is of, by what a request says of it, and how it is made."""
 

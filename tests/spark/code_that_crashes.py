@@ -102,6 +102,7 @@ def right_of_two(left: pd.DataFrame, right: pd.DataFrame) -> pd.DataFrame:
 def parity() -> Column:
     return (F.col("id") % 2).alias("odd")
 
+
 CRASHING: dict[str, tuple[Callable[[Any], Any], list[tuple[str, str, list[int]]]]] = {
     # what is run; then of each culprit the operator, the exception, and the lines of its sources
     "plain": (lambda df: df.select("id", plain("dep")), [("Project", "ValueError", [3]), ("Project", "ValueError", [5])]),

@@ -611,6 +611,7 @@ created files rows_as_json 20 rows
     "RDD of the program": (lambda spark, folder: spark.sparkContext.parallelize(range(9)).sum(), ""),
 }
 
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_each_kind_of_job_is_recorded(kind: str, recorded: Recorded) -> None:
     job, expected = KINDS[kind]

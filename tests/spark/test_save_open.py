@@ -194,7 +194,6 @@ CATALOGS = {
 }
 
 
-
 @pytest.mark.parametrize("how", CATALOGS)
 def test_a_session_that_cannot_be_read_is_refused_by_name(live: Any, tmp_path: Path, how: str) -> None:
     change, error = CATALOGS[how]

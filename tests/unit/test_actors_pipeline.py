@@ -12,7 +12,6 @@ def home(monkeypatch, tmp_path):
     return actors.ActorHome()
 
 
-
 def test_from_file_to_file_through_pandas_a_program_and_a_generator(tmp_path):
     (tmp_path / "orders.csv").write_text('city,amount\nx,5\n"y\nz",7\nx,9\nw,1\n')
     orders = actors.read_csv(tmp_path / "orders.csv")

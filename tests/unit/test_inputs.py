@@ -116,6 +116,8 @@ def enclosing() -> list[Callable[[str], Any]]:
 
 
 ADDING, CUT = enclosing()
+
+
 def attributed(line: str) -> list[Any]:
     SEEN["n"] = SEEN.get("n", 0) + 1
     return [line]

@@ -139,7 +139,6 @@ class Point(NamedTuple):
     y: int
 
 
-
 @pytest.mark.parametrize(
     ("records", "columns"),
     [

@@ -40,6 +40,7 @@ log = logging.getLogger("bigdebug")
 _BESIDE = 4
 """Actions whose files are looked at at the same time, each while its job runs."""
 
+
 @dataclass
 class Uncaptured:
     """An action in progress of which no run is made, unless it fails: when it began, what its last job computes, and what was being handled before."""
@@ -258,7 +259,6 @@ class Acting:
 
         with self.plain():
             return measured(subject, began)
-
 
     def compiled_for(self, action: Action, rdd: Captured) -> Any:
         """The Java RDD with agents for ``rdd``, or PySpark's own if it cannot be compiled: then the run says so."""

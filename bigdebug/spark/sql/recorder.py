@@ -240,6 +240,7 @@ class FrameRecorder(FrameRuns):
         elif action.status == "succeeded" and capture.strategy == "defer":
             self.think_time.add(run)
 
+
 def _in_time(conditions: Future[Conditions]) -> Future[Conditions]:
     """The conditions of an action that has ended, if they are known; else what a question raises then."""
     wait([conditions], PATIENCE)

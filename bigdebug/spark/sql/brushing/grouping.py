@@ -83,7 +83,6 @@ class Groups:
             notes.append("There is one row also of no records: it is there when its mark is not lit.")
         return Outputs(self.columns, len(self.keys[0]), codes, takes, followed, tuple(notes), self.measured - {*followed})
 
-
     def _kept_for(self, how: Recomputed | Derived, found: Sequence[pa.Array | None]) -> str:
         """Why a column is not computed of these values of its arguments, if it is not."""
         keys = [self.keys[number] for number in how.keys] if isinstance(how, Derived) else []

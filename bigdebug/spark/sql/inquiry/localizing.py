@@ -188,6 +188,7 @@ def _told(batches: Sequence[str], known: Faults) -> str | None:
 def _has(root: PlanOperator, names: Collection[str]) -> bool:
     return any(operator.name in names for operator in root)
 
+
 def _again(known: Faults, rows: Sequence[Row | None], tests: list[Test]) -> list[int]:
     """The rows that no removal makes exactly what was expected, which are looked at once more by the test that takes their side: it is in ``tests`` then."""
     found = []

@@ -63,6 +63,7 @@ _FAILING = "org.apache.spark.sql.catalyst.optimizer.FoldablePropagation"
 without candidates.
 """
 
+
 def trying_session(catalyst: Catalyst) -> Catalyst:
     """A session of its own for trials, with the settings of another otherwise."""
     session = catalyst.jsession.cloneSession()

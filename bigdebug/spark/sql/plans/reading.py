@@ -37,6 +37,7 @@ _KINDS = {
 _MADE_UP = re.compile(r"_pyspark_[0-9a-f]{32}$")
 """The name of the view that PySpark makes of a DataFrame for ``spark.sql("... {df}", df=df)``."""
 
+
 class Kept(NamedTuple):
     """What an operator gave: a plan that reads it again, and the column that names its rows.
 
