@@ -43,6 +43,13 @@ SELECT some.value FROM json_each(:reached) some CROSS JOIN passage a ON a.datase
 GROUP BY some.value HAVING MAX(CASE WHEN a.mode <> 'dropped' THEN p.started END) > MIN(CASE a.mode WHEN 'dropped' THEN p.started END)
 """
 
+_MOVED = """
+SELECT DISTINCT d.id FROM json_each(:reached) some CROSS JOIN touch near ON near.dataset = some.value
+CROSS JOIN dataset d ON d.id = near.other AND d.location <> '' CROSS JOIN touch ON touch.dataset = d.id
+CROSS JOIN dataset o ON o.id = touch.other AND o.place <> d.place
+WHERE instr(o.place, rtrim(d.place, '/') || '/') <> 1 AND instr(d.place, rtrim(o.place, '/') || '/') <> 1
+"""
+
 _ON_THE_WAY = """
 WITH reached (id) AS MATERIALIZED (SELECT value FROM json_each(?)),
 reached_too (id) AS MATERIALIZED (SELECT DISTINCT touch.other FROM reached CROSS JOIN touch ON touch.dataset = reached.id),
@@ -106,7 +113,7 @@ def of_columns(db: sqlite3.Connection, ends: Iterable[tuple[int, str]], upstream
 
 
 def of_datasets(db: sqlite3.Connection, reached: Iterable[int], upstream: bool, columns: bool = False) -> str:
-    """What is to be said of datasets on the way that were dropped and made again, or read by a job on the way for the last time before another one wrote into them
+    """What is to be said of datasets on the way that were dropped and made again, or moved, or read by a job on the way for the last time before another one wrote into them
     for the first time, or overwritten by another one since, from other sources (or ``columns``): what they held before and after is not told apart. And of jobs on
     the way that failed whenever they ran.
     Looks at the nearest, which takes some milliseconds.
@@ -119,11 +126,13 @@ def of_datasets(db: sqlite3.Connection, reached: Iterable[int], upstream: bool, 
         return [each for (each,) in found if not any(each in some for some in said)]
 
     again = asked(_MADE_AGAIN)
+    moved = asked(_MOVED, again)
     later = asked(_OUT_OF_TIME.format(some="MAX" if upstream else "MIN"), again)
     over = asked(_OVERWRITTEN.format(otherwise=_OF_OTHERS if columns else _FROM_OTHERS), again, later)
     failed = sorted(asked(_FAILED))
     return " ".join(filter(None, (
         f"{_named(db, again)} was dropped and made again: this is told of all that it ever was." if again else "",
+        f"{_named(db, moved)} was elsewhere before: this is told of all places where it ever was." if moved else "",
         f"{_named(db, later)} was written again after it was read: this is told of all that it ever held." if later else "",
         f"{_named(db, over)} was overwritten since by another job, or another version of it: this is told of all that it ever held." if over else "",
         f"{_and_more(failed[:_SHOWN], len(failed))} failed whenever it ran: what it was to write is told, too." if failed else "",

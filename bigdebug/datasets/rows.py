@@ -140,8 +140,7 @@ def _dataset(db: sqlite3.Connection, dataset: Dataset) -> int:
 
 
 def _touch(db: sqlite3.Connection, identity: int, place: str) -> None:
-    """Note which datasets are at the same place, above or below it."""
-    db.execute("DELETE FROM touch WHERE dataset = ?1 OR other = ?1", (identity,))
+    """Note which datasets are at the same place, above or below it; those of the place where it was before stay noted, for who wrote and read these did so."""
     others = {identity}
     if place:
         slashes = [i for i, letter in enumerate(place) if letter == "/"]

@@ -67,6 +67,22 @@ def test_what_was_dropped_and_made_again_is_said_to_be_one(asked: Datasets) -> N
         assert "file:/wh/default.tb was dropped and made again: this is told of all that it ever was." in notes(answer)
 
 
+@pytest.mark.parametrize("drops", [True, False])
+def test_a_table_that_is_elsewhere_by_now_is_followed_where_it_was(asked: Datasets, drops: bool) -> None:
+    old, new = (Dataset("file:/wh", "default.tb", "table", location=f"file:/wh/{place}") for place in ("old", "new"))
+    asked.store.record(done(1, old, RAW, ("a", "a")), done(2, OUT, Dataset("file", "/wh/old"), ("a", "a")))
+    assert asked.upstream("r_csv").notes == ()
+    if drops:
+        asked.store.record(replace(done(3, old, RAW, mode="dropped"), reads=()))
+    asked.store.record(done(4, new, Dataset("file", "/other"), ("a", "a")))
+    elsewhere = "file:/wh/default.tb was elsewhere before: this is told of all places where it ever was."
+    up, down = asked.upstream("r_csv"), asked.downstream("/raw")
+    assert up.column("dataset") == ["file:/wh/old", "file:/raw", "file:/other"]
+    assert elsewhere in notes(up)
+    assert "file:/r_csv" in down.column("dataset")
+    assert ("dropped and made again" if drops else elsewhere) in notes(down)
+
+
 def test_what_was_written_after_it_was_read_is_said(asked: Datasets) -> None:
     middle, late = Dataset("file", "/middle"), Dataset("file", "/late")
     asked.store.record(done(1, middle, RAW, ("a", "a")), done(2, OUT, middle, ("a", "a")))
