@@ -147,6 +147,7 @@ class Rerun:
             store.discard(self._run.id, name)
         missing = [p for p, block in found.items() if block is None or block.stub]
         if missing:
+            running(self._recorder.sc)  # of tasks that ended as it was stopped nothing was heard
             raise IncompleteLineageError(
                 f"The lineage of partition {missing[0]} of {self._run.graph[stage.ends]} could not be written"
                 + (f": {trouble[0]}" if trouble else ""), remedy="See that the store can be written and has room.",
