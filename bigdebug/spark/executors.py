@@ -91,11 +91,12 @@ class StoreReach:
         """Why some task does not, in a sentence; empty if all do, or the store is a directory. A Spark job of 0.2 s, or of seconds where nobody answers."""
         place = store.address
         if isinstance(place, Remote) and time.monotonic() >= self._next:
-            left, data = f"probe/{uuid.uuid4().hex}", uuid.uuid4().bytes
+            folder, data = f"probe/{uuid.uuid4().hex}", uuid.uuid4().bytes  # another thread may look at the same time
+            left = f"{folder}/left"
             try:
                 place.write(left, data)
                 said = [why for why in _everywhere(sc, "looking whether tasks reach the lineage store", Reaching(place, left, data)) if why]
-                place.remove("probe")
+                place.remove(folder)
                 self._why, self._next = _unreached("Tasks do", place, said[0]) if said else "", time.monotonic() + self._pause if said else math.inf
                 self._pause *= 2
             except StoreError as problem:

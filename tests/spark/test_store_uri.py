@@ -17,6 +17,7 @@ from hypothesis import given, settings
 
 import bigdebug
 from bigdebug.errors import IncompleteLineageError, StoreError
+from bigdebug.spark.executors import StoreReach
 from bigdebug.store import remote
 from tests import s3
 from tests.laws.programs import Program, build, interpret, programs
@@ -141,6 +142,15 @@ def test_attaching_again_is_the_same_session(dbg: Any, spark: Any, server: s3.S3
         with pytest.raises(StoreError, match="keeps its lineage in s3://lake/lineage/_bigdebug-") as refused:
             bigdebug.attach(spark, **other)
         assert "OTHER-KEY" not in str(refused.value)
+
+
+def test_whoever_looks_whether_tasks_reach_it_leaves_alone_what_others_look_at(dbg: Any) -> None:
+    store = dbg._recorder.store
+    store.place.write("probe/another/left", b"x")
+    assert StoreReach().refused(dbg.plain_context, store) == ""
+    assert store.place.names("probe") == ["another"]
+    assert store.place.read("probe/another/left") == b"x"
+    store.place.remove("probe")
 
 
 # ---- secrets ----------------------------------------------------------------------------------------------------
