@@ -74,9 +74,13 @@ class Diagnosis:
         """The culprits that were told before these partitions had come to their ends; None as long as some may be."""
         self._below: list[tuple[Operator, Culprits]] = []
         """DataFrames whose rows the program reads, and that may crash themselves, with the culprits of their queries."""
+        self._last: list[CrashCulprit] = []
+        """What was found last: it is given again where who asked was interrupted before he had it."""
 
     def more(self) -> list[CrashCulprit] | None:
         """The culprits of the partitions that come next; None if there are none left."""
+        if self._last and not any(known is self._last[-1] for known in reversed(self._run.culprits.known)):
+            return self._last
         if self._below:
             return self._more_below()
         if not self._todo:
@@ -96,7 +100,8 @@ class Diagnosis:
         with waiting():
             found = [culprit for each in seen for culprit in self._blamed.culprits(stage, each.partition, each.crashes)]
             found = not_told(found, self._early or [])
-        # From here on nothing takes long: who is interrupted before it asks anew.
+        # Who is interrupted before this asks anew.
+        self._last = found
         del partitions[: self._at_once]
         self._at_once *= 4
         self._found = self._found or any(each.total for each in seen)
@@ -136,7 +141,7 @@ class Diagnosis:
                 while not wait([self._wave], _LOOK).done:
                     told = [(partition, crashes) for partition in partitions if (crashes := early.told(partition)) is not None]
                     if told:
-                        self._early = [self._blamed.early(stage, *each, self._run.culprits) for each in told]
+                        self._last = self._early = [self._blamed.early(stage, *each, self._run.culprits) for each in told]
                         return None
         except BaseException:
             self._wave = None
