@@ -25,7 +25,7 @@ from bigdebug.trace.places import Places, occupied
 from bigdebug.trace.positions import Positions, first
 from bigdebug.trace.shuffle import Arrivals, Departures
 from bigdebug.trace.stages import Stages
-from bigdebug.trace.tables import Table, table
+from bigdebug.trace.tables import AssociationTable, association_table
 
 Derive = Callable[[Stage, Collection[int]], None]
 """Writes blocks of ``stage`` for the given partitions into the run's folder."""
@@ -174,7 +174,7 @@ class Lineage:
         parts = [feeding[branch].together(sender, partition, numbers) for branch, sender, numbers in self._runs(stage, partition).sent()]
         return np.concatenate([np.empty(0, dtype=np.int64), *parts])
 
-    def association(self, stage: Stage, number: int, partition: int) -> Table:
+    def association(self, stage: Stage, number: int, partition: int) -> AssociationTable:
         """The table of a segment, of whichever stage went furthest in ``partition``; derived if need be."""
         return self._table(stage, number, partition)
 
@@ -199,18 +199,18 @@ class Lineage:
 
     # ---- tables -----------------------------------------------------------------------------------------------
 
-    def _table(self, stage: Stage, number: int, partition: int) -> Table:
+    def _table(self, stage: Stage, number: int, partition: int) -> AssociationTable:
         stage = self._furthest(stage, number, partition)
         block = self.block(stage, partition)
         if number not in block.made:
             segment = stage.segments[number]
             detail = self.graph[segment.operators[-1]].detail
             right = self._runs(stage, partition).branches() == 1 if segment.form in (Form.JOIN, Form.SUBTRACT) else None
-            block.made[number] = table(
+            block.made[number] = association_table(
                 segment.form, f"segment{number}", block.columns,
                 block.levels[number], block.levels[number + 1], right, detail,
             )
-        found: Table = block.made[number]
+        found: AssociationTable = block.made[number]
         return found
 
     def _runs(self, stage: Stage, partition: int) -> Arrivals:

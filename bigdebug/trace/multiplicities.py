@@ -14,7 +14,7 @@ from bigdebug.graph import Stage
 from bigdebug.trace.joins import Join, Subtract
 from bigdebug.trace.lineage import Lineage
 from bigdebug.trace.positions import Positions
-from bigdebug.trace.tables import Codes, Identity, Kept, Offsets, Order, Paired, Table, Whole
+from bigdebug.trace.tables import AssociationTable, Codes, Identity, Kept, Offsets, Order, Paired, Whole
 
 Counts = npt.NDArray[np.int64]
 
@@ -32,7 +32,7 @@ class Crossing:
     partition: int
     reads: int | None
     operators: tuple[int, ...]
-    table: Table
+    table: AssociationTable
     inputs: int
     outputs: int
     sizes: Counts | None = None
@@ -88,7 +88,7 @@ def within_reach(operators: Collection[int], within: Collection[int]) -> bool:
     return not set(operators).isdisjoint(within)
 
 
-def outputs_of(table: Table, inputs: int, outputs: int) -> Counts:
+def outputs_of(table: AssociationTable, inputs: int, outputs: int) -> Counts:
     """By input, how many outputs it has. Cost: some numpy passes over the table, over its pairs for a join."""
     found: Any
     match table:
@@ -115,7 +115,7 @@ def outputs_of(table: Table, inputs: int, outputs: int) -> Counts:
     return _as_long(found, inputs)
 
 
-def inputs_of(table: Table, sizes: Counts, outputs: int) -> Counts:
+def inputs_of(table: AssociationTable, sizes: Counts, outputs: int) -> Counts:
     """By output, of how many records it was made, an input i being ``sizes[i]`` of them."""
     match table:
         case Identity():
@@ -157,5 +157,5 @@ def _as_long(counts: Counts, inputs: int) -> Counts:
     return np.append(counts, np.zeros(inputs - len(counts), dtype=np.int64)) if len(counts) < inputs else counts
 
 
-def _unknown(table: Table) -> UntraceableError:
+def _unknown(table: AssociationTable) -> UntraceableError:
     return UntraceableError("Nobody knows how many outputs the inputs of this association table have", value=type(table).__name__)

@@ -8,12 +8,12 @@ from bigdebug.errors import TooLargeError, UntraceableError
 from bigdebug.store.ranges import spread
 from bigdebug.trace.joins import Join, Subtract
 from bigdebug.trace.positions import Positions
-from bigdebug.trace.tables import Codes, Identity, Kept, Offsets, Order, Paired, Table, Whole
+from bigdebug.trace.tables import AssociationTable, Codes, Identity, Kept, Offsets, Order, Paired, Whole
 
 MOST_PAIRS = 1 << 28
 
 
-def pairs_of(table: Table, outputs: Positions) -> tuple[Positions, Positions]:
+def pairs_of(table: AssociationTable, outputs: Positions) -> tuple[Positions, Positions]:
     """Which of the ``outputs``, by its place among them, and the input; a pair for each association, in any order.
 
     Raises TooLargeError where each output depends on all records, and these are more than 2**28 pairs.

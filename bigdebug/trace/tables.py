@@ -18,7 +18,7 @@ from bigdebug.trace.joins import Join, Subtract
 from bigdebug.trace.positions import Positions, distinct, members
 
 
-class Table(Protocol):
+class AssociationTable(Protocol):
     """One association table. ``back`` goes from outputs to inputs, ``ahead`` from inputs to outputs."""
 
     def back(self, outputs: Positions) -> Positions: ...
@@ -134,7 +134,7 @@ class Order:
         return np.flatnonzero(members(self.order, inputs, self.inputs)).astype(np.int64)
 
 
-def table(form: Form, name: str, columns: Mapping[str, Any], inputs: int, outputs: int, right: Any, detail: Mapping[str, Any]) -> Table:
+def association_table(form: Form, name: str, columns: Mapping[str, Any], inputs: int, outputs: int, right: Any, detail: Mapping[str, Any]) -> AssociationTable:
     """The table that a segment's agent noted under ``name``. ``right`` marks arrivals of the second parent."""
 
     def positions(column: str) -> Positions:

@@ -25,7 +25,7 @@ from bigdebug.agents.readers import Shuffled
 from bigdebug.graph import Emission, Form, Stage
 from bigdebug.store.blocks import Block, decode, encode
 from bigdebug.trace.shuffle import Arrivals, Departures
-from bigdebug.trace.tables import table
+from bigdebug.trace.tables import association_table
 
 Record = tuple[Any, int]
 keys = st.none() | st.integers(0, 3) | st.sampled_from(["a", "b", (1, None)])
@@ -104,7 +104,7 @@ class Answers:
         self.reading = Stage("s9", 9, (), Emission.RECORDS, fetches=True)
         self.read = read_blocks
         self.merges = {
-            t: table(Form.CODES, "segment0", b.columns, *b.levels, None, {}) for t, b in read_blocks.items()
+            t: association_table(Form.CODES, "segment0", b.columns, *b.levels, None, {}) for t, b in read_blocks.items()
         }
         self.departures = [
             Departures(

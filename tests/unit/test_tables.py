@@ -18,7 +18,7 @@ from bigdebug.trace.joins import Product
 from bigdebug.trace.multiplicities import inputs_of, outputs_of
 from bigdebug.trace.pairs import pairs_of
 from bigdebug.trace.positions import distinct, members
-from bigdebug.trace.tables import Table, table
+from bigdebug.trace.tables import AssociationTable, association_table
 
 
 class Case(NamedTuple):
@@ -30,9 +30,9 @@ class Case(NamedTuple):
     outputs: int
 
 
-def noted(form: str, values: dict[str, list[int]], inputs: int, outputs: int, right: list[bool] | None = None, **detail: Any) -> Table:
+def noted(form: str, values: dict[str, list[int]], inputs: int, outputs: int, right: list[bool] | None = None, **detail: Any) -> AssociationTable:
     columns = {f"segment0.{name}": smallest(np.array(column, dtype=np.int64)) for name, column in values.items()}
-    return table(form, "segment0", columns, inputs, outputs, None if right is None else np.array(right, dtype=bool), detail)
+    return association_table(form, "segment0", columns, inputs, outputs, None if right is None else np.array(right, dtype=bool), detail)
 
 
 def sizes(most: int = 8) -> st.SearchStrategy[int]:
