@@ -7,7 +7,7 @@ anew does not; that is seen, and its lineage is refused instead of told wrong.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain
 from time import perf_counter
@@ -100,14 +100,20 @@ def probed(frame: pd.DataFrame, owners: Owners, call: Callable[[Any], Any]) -> l
     with aside():
         with telling():
             alone = [each[None] for each in owners.alone()]
-            chosen = [*alone[:1], *owners.together(), *alone[1:]]
+            chosen = _each_once([*alone[:1], *owners.together(), *alone[1:]])
         for each in chain(chosen, owners.more()):
             if len(found) >= len(chosen) and sum(_length(probe.result) for probe in found) >= ENOUGH:
                 break
+            if any(np.array_equal(each, probe.owners) for probe in found):  # of large groups there is always the same one
+                continue
             found.append(_tried(frame, owners, each, call))
             if perf_counter() - began > MOST_SECONDS:
                 break
     return found
+
+
+def _each_once(chosen: Iterable[Positions]) -> list[Positions]:
+    return list({each.tobytes(): each for each in chosen}.values())
 
 
 def believed(probes: list[Probe], owners: Owners, rows: int, came: bool) -> tuple[str, str]:

@@ -11,6 +11,8 @@ import pandas as pd
 import pytest
 
 from bigdebug import actors
+from bigdebug.actors.owners import GroupOwners
+from bigdebug.actors.promises import probed
 
 
 @pytest.fixture(autouse=True)
@@ -150,6 +152,14 @@ def test_groups_with_odd_rows_are_tried_among_many(home, name, count):
     frame = users(count)
     frame.loc[count // 2, "x"] = np.nan
     assert "wrong has no lineage" in notes(home, actors.groups(GROUPS[name], by="k", name="wrong"), frame)[0]
+
+
+@pytest.mark.parametrize("rows", [1, 3_000])
+def test_the_same_groups_are_tried_once(rows):
+    """Of large groups few are small enough to be tried, and they were, again and again."""
+    frame = pd.DataFrame({"k": np.repeat(np.arange(60), rows), "a": np.arange(60 * rows)})
+    found = probed(frame, GroupOwners(frame, ["k"]), lambda few: few.groupby("k", as_index=False).a.sum())
+    assert len(found) == len({tuple(probe.owners) for probe in found}) > 1
 
 
 @pytest.mark.parametrize("count", [5_000, 120_000])
