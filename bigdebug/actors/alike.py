@@ -46,10 +46,29 @@ def same(one: Any, other: Any, close: Close) -> bool:
     """Whether two frames hold the same, row by row: types may differ as they do when other rows have nulls, and the order of rows was looked at."""
     if one.ndim != other.ndim or _names(one) != _names(other):
         return False
-    if _plain(one) and _plain(other) and one.equals(other):  # rows of numbers, whose labels are the same
-        return True
+    if one.ndim > 1:
+        unlike = _unlike(one, other)
+        one, other = one.iloc[:, unlike], other.iloc[:, unlike]
     first, second = _columns(one), _columns(other)
     return len(first) == len(second) and all(_same_values(*each, close) for each in zip(first, second))
+
+
+def _unlike(one: Any, other: Any) -> list[int]:
+    """The columns that are not seen at once to hold the same: numbers that are equal, and the very same objects, which is what a function hands on. Of others, pandas asks them themselves."""
+    kinds = list(one.dtypes)
+    if kinds != list(other.dtypes):
+        return list(range(len(kinds)))
+    numbers = [i for i, kind in enumerate(kinds) if isinstance(kind, np.dtype) and kind.kind in "biufmM"]
+    objects = [i for i, kind in enumerate(kinds) if kind == np.dtype(object)]
+    alike = {*numbers} if one.iloc[:, numbers].reset_index(drop=True).equals(other.iloc[:, numbers].reset_index(drop=True)) else set()
+    if objects and bool((_addresses(one.iloc[:, objects]) == _addresses(other.iloc[:, objects])).all()):
+        alike.update(objects)
+    return [i for i in range(len(kinds)) if i not in alike]
+
+
+def _addresses(frame: Any) -> npt.NDArray[np.intp]:
+    values = np.ascontiguousarray(frame.to_numpy())
+    return np.frombuffer(values, np.intp) if values.size else np.zeros(0, np.intp)
 
 
 def same_unordered(one: Any, other: Any, owners: Positions) -> bool:
@@ -76,15 +95,6 @@ def _columns(frame: Any) -> list[Any]:
     levels = [frame.index.get_level_values(level) for level in range(frame.index.nlevels)]
     telling = [each for each in levels if not (pd.api.types.is_integer_dtype(each.dtype) and (each.name is None or isinstance(each, pd.RangeIndex)))]
     return [*telling, *((frame.iloc[:, i] for i in range(frame.shape[1])) if frame.ndim > 1 else (frame,))]
-
-
-def _plain(frame: Any) -> bool:
-    """Whether a frame holds numbers alone, for of objects pandas asks whether they say that they are equal."""
-    return all(isinstance(each, np.dtype) and each.kind in "biufmM" for each in (*(frame.dtypes if frame.ndim > 1 else [frame.dtype]), *(level.dtype for level in _levels(frame.index))))
-
-
-def _levels(index: Any) -> list[Any]:
-    return list(index.levels) if index.nlevels > 1 else [index]
 
 
 def _same_values(one: Any, other: Any, close: Close) -> bool:

@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from bigdebug.actors.bare import bare
+
 if TYPE_CHECKING:
     from typing import Self
 
@@ -218,6 +220,7 @@ def _zone(kind: Any) -> bytes:
 
 def _arrays(frame: Any) -> Iterator[Any]:
     """The columns, one by one, and the labels of rows."""
+    frame = bare(frame)
     for column in range(frame.shape[1]) if frame.ndim > 1 else ():
         yield frame.iloc[:, column].array
     if frame.ndim == 1:

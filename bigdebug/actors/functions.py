@@ -13,6 +13,7 @@ from bigdebug.actors.actor import Home
 from bigdebug.actors.apart import Copies
 from bigdebug.actors.aside import being_tried
 from bigdebug.actors.associations import Associations, Groups, Pairs, Unknown, all_of_all, made_of
+from bigdebug.actors.bare import bare
 from bigdebug.actors.codes import Untried
 from bigdebug.actors.columns import Column
 from bigdebug.actors.flows import gives_path
@@ -139,7 +140,7 @@ class FrameFunction:
             return None, [], ""
         try:
             with telling():
-                seen = self._see(frame)
+                seen = self._see(bare(frame))
             if not self._check:
                 return seen, [], ""
             return seen, probed(frame, seen, self._trial(args, kwargs)), ""
@@ -166,7 +167,7 @@ class FrameFunction:
             return self._unknown(untold)
         try:
             with telling():
-                owners = seen.of(result)
+                owners = seen.of(bare(result) if hasattr(result, "attrs") else result)
                 came = kept(probes, result, seen, owners) or not len(owners)
         except Broken as promise:
             return self._unknown(str(promise))

@@ -18,8 +18,10 @@ import numpy.typing as npt
 
 from bigdebug.actors.alike import Close, same, same_unordered
 from bigdebug.actors.aside import aside, stopped
+from bigdebug.actors.bare import bare
 from bigdebug.actors.codes import Untried
 from bigdebug.actors.columns import Column
+from bigdebug.actors.rows_apart import few_of
 from bigdebug.shown import shown
 from bigdebug.trace.positions import Positions, distinct
 
@@ -133,10 +135,10 @@ def _covered(probes: list[Probe]) -> int:
 
 def _tried(frame: pd.DataFrame, owners: Owners, chosen: Positions, call: Callable[[Any], Any]) -> Probe:
     places = owners.rows(chosen)
-    rows = frame.iloc[places]
+    rows = few_of(frame, places)
     try:
         with stopped():
-            return Probe(chosen, places, _floats(rows), call(rows))
+            return Probe(chosen, places, _floats(bare(rows)), call(rows))
     except (Untried, KeyboardInterrupt):
         raise
     except BaseException as error:  # the user's; an exit is one of a few rows alone
@@ -148,7 +150,7 @@ def kept(probes: list[Probe], result: Any, owners: Owners, of_result: Column) ->
     if not probes:
         return False
     every = of_result.holding(distinct(np.concatenate([probe.owners for probe in probes])))
-    of_every, seen = of_result.take(every), False
+    of_every, seen, whole = of_result.take(every), False, bare(result)
     for probe in probes:
         tried = owners.of(probe.result).array
         if not np.isin(tried, probe.owners).all():
@@ -156,7 +158,7 @@ def kept(probes: list[Probe], result: Any, owners: Owners, of_result: Column) ->
         mine = np.isin(of_every, probe.owners)
         there = every[mine][np.argsort(of_every[mine], kind="stable")]
         order = np.argsort(tried, kind="stable")
-        alone, others = probe.result.iloc[order], result.iloc[there]
+        alone, others = bare(probe.result).iloc[order], whole.iloc[there]
         if not np.array_equal(tried[order], np.sort(of_every[mine])) or not (same(alone, others, Close(owners.close, probe.floats)) or same_unordered(alone, others, tried[order])):
             raise Broken("it gave something else of a few rows alone than of the same rows among all others")
         seen = seen or bool(len(order))

@@ -7,26 +7,42 @@ from typing import Any
 
 import numpy as np
 
+from bigdebug.actors.bare import bare
 from bigdebug.actors.cells import fixed as fixed_cells
 from bigdebug.actors.codes import Untried
 from bigdebug.actors.shared import all_atoms, fixed
+from bigdebug.trace.positions import Positions
 
 Copy = Callable[[Any], Any]
+
+
+def few_of(frame: Any, places: Positions) -> Any:
+    """Rows of a frame, with what is written on it, which nobody has copied yet."""
+    import pandas as pd
+
+    if type(frame) not in (pd.DataFrame, pd.Series):
+        return frame.iloc[places]
+    rows = bare(frame).iloc[places]
+    rows.attrs = frame.attrs
+    return rows
 
 
 def rows_apart(rows: Any, copy: Copy) -> Any:
     """Rows that were taken out of a frame, and in them objects that nobody else holds. Raises Untried where labels, or what their class hands on, may change."""
     if rows.ndim == 1:
-        return rows_apart(rows.to_frame(), copy).iloc[:, 0].rename(rows.name)
+        mine = bare(rows_apart(bare(rows).to_frame(), copy)).iloc[:, 0].rename(rows.name)
+        mine.attrs = copy(rows.attrs)
+        return mine
     attributes = [each for each in type(rows)._metadata if not fixed(getattr(rows, each, None))]
     if attributes:  # of a class of frames, which all its frames share
         raise Untried(f"its frame has an attribute {attributes[0]!r}, which may change")
     for name, labels in _labels(rows):
         if not (all_atoms(labels) or all(map(_fixed_label, labels))):
             raise Untried(f"{name} of its frame are objects that may change")
+    written, rows.attrs = copy(rows.attrs), {}
     mine = rows.copy(deep=False)  # they are no part of another frame to pandas then
     mine.columns = rows.columns.view()  # what it is called may be changed
-    mine.attrs = copy(rows.attrs)
+    mine.attrs = written
     for i, kind in enumerate(mine.dtypes):
         if kind == np.dtype(object) and not fixed_cells(rows.iloc[:, i].to_numpy()):
             cells = copy(rows.iloc[:, i].tolist())

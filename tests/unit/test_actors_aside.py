@@ -560,3 +560,26 @@ def test_of_many_outputs_of_a_record_few_are_held(home):
         tracemalloc.stop()
     assert count == 40_000
     assert ended() != "refused"
+
+
+def test_what_is_written_on_a_frame_is_not_copied_for_each_column(home):
+    class Model:
+        copied = 0
+
+        def __deepcopy__(self, memory):
+            Model.copied += 1
+            return self
+
+    frame = pd.DataFrame({f"c{n}": range(60) if n % 2 else [f"t{n}"] * 60 for n in range(40)})
+    sums = actors.groups(lambda f: f.groupby("c1", as_index=False).c3.sum(), by="c1")
+    for function, given in ((actors.rows(lambda f: f[f.c1 > 3]), frame.copy()), (sums, frame.copy()), (actors.rows(lambda s: s * 2), frame.c1.copy())):
+        given.attrs = {"lock": threading.Lock()}
+        assert len(actors.rows(lambda f: f)(given)) == 60
+        assert ended() == "believed"
+        given.attrs = {"model": Model(), "list": [1]}
+        Model.copied = 0
+        plain = function.__wrapped__(given)
+        taken, Model.copied = Model.copied, 0
+        made = function(given)
+        assert (ended(), len(made), made.attrs["list"]) == ("told", len(plain), plain.attrs["list"])
+        assert Model.copied < 12 * taken + 12

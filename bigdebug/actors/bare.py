@@ -1,0 +1,14 @@
+"""Bare: a frame without what its user wrote on it. Whenever a column or a few rows are taken, pandas copies its ``attrs`` whole, with all that they hold, or fails to."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+def bare(frame: Any) -> Any:
+    """A frame or a column over the same memory and labels; the very one if nothing is written on it."""
+    import pandas as pd
+
+    if not frame.attrs:
+        return frame
+    return pd.DataFrame(frame, copy=False) if frame.ndim > 1 else pd.Series(frame, copy=False)
