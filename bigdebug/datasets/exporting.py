@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import atexit
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, suppress
 from functools import partial
 from importlib.metadata import PackageNotFoundError, version
@@ -45,19 +45,34 @@ class Exporting:
         """Write what was recorded, of one ``session`` or of all, into a file: OpenLineage's events, one a line, or Atlas's entities, as its
         bulk request takes them. ``namespace`` is where names of jobs (OpenLineage) or of all things (Atlas) are unique.
 
-        The file is its owner's alone, and there as a whole or not at all. Takes some milliseconds for each process.
+        The file is its owner's alone, and there as a whole or not at all. Takes some milliseconds for each process; of entities, which are one request, all
+        are in memory at once.
         """
         self._refuse_own(path)
         self._settle()
-        processes = self.store.processes(session)
-        if _known(form) == "atlas":
-            body = atlas.bundle(processes, cluster=namespace or atlas.CLUSTER)
-            lines, told = [body_of(body)], len(body["entities"]) + len(body["referredEntities"])
-        else:
-            lines = [line for process in processes for _, line in _teller(form, namespace)(process)]
-            told = len(lines)
-        written = _write(path, lines)
-        return Answer("Exported", ("file", "form", "processes", "events" if form == "openlineage" else "entities"), ((str(written), form, len(processes), told),))
+        count = told = 0
+
+        def processes() -> Iterator[Process]:
+            nonlocal count
+            for process in self.store.each(session):
+                count += 1
+                yield process
+
+        def lines() -> Iterator[bytes]:
+            nonlocal told
+            if form == "atlas":
+                body = atlas.bundle(processes(), cluster=namespace or atlas.CLUSTER)
+                told = len(body["entities"]) + len(body["referredEntities"])
+                yield body_of(body)
+                return
+            for process in processes():
+                for _, line in tell(process):
+                    told += 1
+                    yield line
+
+        tell = _teller(form, namespace)
+        written = _write(path, lines())
+        return Answer("Exported", ("file", "form", "processes", "events" if form == "openlineage" else "entities"), ((str(written), form, count, told),))
 
     def prov(self, trace: Traced, path: str | os.PathLike[str] | None = None, *, most: int = 1_000, values: bool = True) -> ProvDocument:
         """The lineage of each record of a trace as a W3C PROV document; ``path`` has it, too, as PROV-N (``.provn``) or PROV-JSON. Without
@@ -95,7 +110,7 @@ class Exporting:
             self._senders = (*self._senders, sender)
         if past:
             self._settle()
-            for process in self.store.processes():
+            for process in self.store.each():
                 sender.send(process)
         return sender
 
@@ -197,10 +212,11 @@ def _write(named: str | os.PathLike[str], lines: Iterable[bytes]) -> Path:
             file.writelines(line + b"\n" for line in lines)
         beside.replace(place)
     except OSError as trouble:
-        if beside is not None:
-            with suppress(OSError):  # it may not be there
-                beside.unlink()
         raise DatasetsError(f"The export cannot be written: {trouble.strerror or trouble}", value=str(path), remedy="Name a file in a folder that you may write.") from trouble
+    finally:
+        if beside is not None:
+            with suppress(OSError):  # it is there only where something went wrong, or somebody interrupted
+                beside.unlink()
     return path.absolute()
 
 

@@ -79,6 +79,19 @@ def test_a_file_that_cannot_be_written_is_named_and_leaves_nothing(datasets: Dat
     assert {path.name for path in tmp_path.iterdir()} <= {"taken", "home"}
 
 
+def test_an_export_that_is_interrupted_leaves_nothing_and_what_was_there(datasets: Datasets, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(*given: object, **more: object) -> None:
+        raise KeyboardInterrupt
+    datasets.record(SALE)
+    (tmp_path / "events.jsonl").write_text("before")
+    before = sorted(tmp_path.iterdir())
+    monkeypatch.setattr("bigdebug.datasets.openlineage.events", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        datasets.export(tmp_path / "events.jsonl")
+    assert sorted(tmp_path.iterdir()) == before
+    assert (tmp_path / "events.jsonl").read_text() == "before"
+
+
 def test_a_link_leads_to_the_file_that_is_written(datasets: Datasets, tmp_path: Path) -> None:
     datasets.record(SALE)
     (tmp_path / "there").mkdir()

@@ -475,6 +475,19 @@ def test_one_that_can_only_be_read_is_asked_and_recording_goes_on(tmp_path: Path
     assert recorded.endswith("is kept in memory, beside what the file holds, until it ends.")
 
 
+def test_processes_that_are_read_one_by_one_keep_nobody_from_writing(store: DatasetStore) -> None:
+    store.record(*map(again, range(250)))
+    other = DatasetStore(store.path, retention=Retention(processes=10))
+    read = []
+    for process in store.each():
+        if not read:
+            other.record(again(999))  # takes all but the last ten away
+        read.append(process.id)
+    assert read == [f"p{n}" for n in (*range(100), *range(241, 250))]
+    assert other.trouble == store.trouble == ""
+    other.close()
+
+
 def test_there_has_to_be_one_to_be_asked(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="There is no store of datasets"):
         DatasetStore.of(tmp_path / "none.sqlite")
