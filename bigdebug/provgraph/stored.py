@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import shutil
@@ -33,6 +34,10 @@ PAGE = 1 << 12
 _PIECE = 1 << 22
 """Values that are read at once."""
 _AGAIN = "Build the index again from its triples."
+_WRONG = (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError, ArithmeticError)
+"""What comes of reading what is no index."""
+_REFUSED = (errno.EACCES, errno.EPERM, errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EIO, errno.ESTALE)
+"""What comes of a system that lets nobody read it now, whatever it is."""
 
 
 class Folder:
@@ -174,10 +179,9 @@ def _opened(home: Path) -> tuple[Index, ImportReport]:
             _adjacency("forward", arrays), Workflow.of_data(told["workflow"]) if told["workflow"] else None, arrays.get("tables"), told["acyclic"],
         )
         return index, ImportReport.of_data(told["report"])
-    except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError, ArithmeticError) as problem:
-        raise StoreError(
-            f"This is no index of a provenance graph, or it was altered: {type(problem).__name__}: {problem}", value=str(home),
-            remedy="Give a directory that bigdebug.provenance(..., at=DIR) made.",
+    except _WRONG as problem:
+        raise _unread(
+            problem, home, "This is no index of a provenance graph, or it was altered", "Give a directory that bigdebug.provenance(..., at=DIR) made."
         ) from problem
 
 
@@ -187,10 +191,15 @@ def verify(path: Path) -> None:
         for array in _arrays(path, _manifest(path)).values():
             for start in range(0, len(array), _PIECE):
                 array.part(start, min(start + _PIECE, len(array)))
-    except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError, ArithmeticError) as problem:
-        raise StoreError(
-            f"The index is not there any more, or it was altered: {type(problem).__name__}: {problem}", value=str(path), remedy=_AGAIN
-        ) from problem
+    except _WRONG as problem:
+        raise _unread(problem, path, "The index is not there any more, or it was altered", _AGAIN) from problem
+
+
+def _unread(problem: Exception, home: Path, what: str, remedy: str) -> StoreError:
+    """What is told where an index was not read: that it is none, or that the system lets nobody read it now."""
+    if isinstance(problem, OSError) and problem.errno in _REFUSED:
+        return StoreError(f"The index cannot be read: {problem}", value=str(home), remedy="It may be whole: see that you may read its files, and that memory and open files are left (ulimit -a).")
+    return StoreError(f"{what}: {type(problem).__name__}: {problem}", value=str(home), remedy=remedy)
 
 
 def sealed(told: Mapping[str, Any]) -> str:

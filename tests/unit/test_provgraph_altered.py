@@ -1,6 +1,7 @@
 """An index that was altered on the disk, by a bit anywhere, gives an error or the right answer, and never another one."""
 
 import re
+import resource
 import time
 from contextlib import suppress
 
@@ -130,6 +131,18 @@ def test_what_was_copied_over_an_open_index_is_no_answer_of_it(tmp_path):
         with pytest.raises(CorruptBlockError, match="altered"):
             ask(item)
     assert list(bigdebug.open(path).ancestors(4)) == [2, 3, 1]
+
+
+def test_an_index_that_the_system_does_not_open_is_not_said_to_be_none(tmp_path):
+    path = bigdebug.provenance(PERSONS, STEPS, at=tmp_path / "persons").path
+    most, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (8, hard))  # an index has more files
+    try:
+        with pytest.raises(StoreError, match=r"(?s)cannot be read: .*Too many open files.*It may be whole"):
+            bigdebug.open(path)
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
+    assert len(bigdebug.open(path)) == 22
 
 
 def test_an_index_that_is_open_stays_itself_when_another_takes_its_place(tmp_path):
