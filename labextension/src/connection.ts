@@ -171,6 +171,7 @@ export class Connection implements IDisposable {
 
   private onRestart(): void {
     this.forget();
+    this.speaking.clear();
     this.attempt += 1;
     this.anew = true;
     this.enter({ is: 'asking' });
@@ -183,10 +184,18 @@ export class Connection implements IDisposable {
     }
   }
 
-  /** A cell that speaks of bigdebug may have loaded it: look again when it has ended. */
+  /**
+   * A cell that speaks of bigdebug may have loaded it: look again when that cell has ended, also where it began before this kernel had
+   * answered. That the kernel rests says nothing of a cell: so it does after each of our own messages, too.
+   */
   private onMessage(_: unknown, message: KernelMessage.IIOPubMessage): void {
+    const cell = 'msg_id' in message.parent_header ? message.parent_header.msg_id : '';
     if (KernelMessage.isExecuteInputMsg(message) && message.content.code.includes('bigdebug')) {
-      this.anew ||= this.current.is === 'absent' || this.current.is === 'refused';
+      this.speaking.add(cell);
+    } else if (KernelMessage.isStatusMsg(message) && message.content.execution_state === 'idle') {
+      if (this.speaking.delete(cell) && this.current.is !== 'open' && this.current.is !== 'dead') {
+        void this.connect();
+      }
     }
   }
 
@@ -235,6 +244,8 @@ export class Connection implements IDisposable {
   private attempt = 0;
   /** Whether to look again as soon as the kernel has nothing to do. */
   private anew = false;
+  /** The cells that run, or wait for it, and speak of bigdebug. */
+  private readonly speaking = new Set<string>();
   private done = false;
   private readonly waiting = new Map<number, Waiting>();
 }

@@ -107,6 +107,16 @@ test('what was missed is asked for', async () => {
   expect(runs()).toEqual([]);
 });
 
+test('bigdebug is found that was loaded while the kernel was asked for it the first time', async () => {
+  const end = kernel.begins('%load_ext bigdebug');
+  closes();
+  expect(runs()).toEqual(['absent']);
+  end();
+  await settled();
+  says('event-changes');
+  expect(runs()).toEqual(['r1', 'r2', 'r3', 'r4']);
+});
+
 describe('a kernel without bigdebug', () => {
   beforeEach(closes);
 
@@ -118,6 +128,18 @@ describe('a kernel without bigdebug', () => {
     kernel.runs('1 + 1');
     await settled();
     expect(kernel.sent.filter(each => each.type === 'comm_open')).toHaveLength(2);
+  });
+
+  it('is looked at again when the cell has ended that may have loaded it, however often the kernel rests before', async () => {
+    const end = kernel.begins('%load_ext bigdebug');
+    kernel.becomes('idle'); // after a message of ours, on a subshell
+    await settled();
+    closes();
+    expect(runs()).toEqual(['absent']);
+    end();
+    await settled();
+    says('event-changes');
+    expect(runs()).toEqual(['r1', 'r2', 'r3', 'r4']);
   });
 
   it('is looked at again when a cell may have loaded it', async () => {

@@ -71,9 +71,18 @@ export class HandKernel {
 
   /** A cell runs, from its start to its end. */
   runs(code: string): void {
+    this.begins(code)();
+  }
+
+  /** A cell begins; what this gives ends it. */
+  begins(code: string): () => void {
+    const cell = `cell ${(this.made += 1)}`;
     this.becomes('busy');
-    this.publish('execute_input', { code, execution_count: 1 });
-    this.becomes('idle');
+    this.publish('execute_input', { code, execution_count: 1 }, [], cell);
+    return () => {
+      this.publish('status', { execution_state: 'idle' }, [], cell);
+      this.becomes('idle');
+    };
   }
 
   becomes(status: KernelMessage.Status): void {
@@ -91,10 +100,11 @@ export class HandKernel {
     this.disposed.emit(undefined);
   }
 
-  private publish(msg_type: string, content: unknown, buffers: DataView[] = []): void {
+  private publish(msg_type: string, content: unknown, buffers: DataView[] = [], parent = ''): void {
     this.iopubMessage.emit({
       channel: 'iopub',
       header: { msg_type },
+      parent_header: { msg_id: parent },
       content,
       buffers
     } as unknown as KernelMessage.IIOPubMessage);
