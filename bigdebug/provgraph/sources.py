@@ -158,10 +158,12 @@ def _files(paths: Sequence[str | os.PathLike[str]]) -> Source:
     local = [Path(path) for path in paths]
     if any("://" in os.fspath(path) for path in paths):
         return _parquet([os.fspath(path) for path in paths])
+    found = []
     for path in local:
-        if not path.exists():
-            raise ProvenanceError("There is no such file", value=os.fspath(path), remedy="Look at its path.")
-    found = [file for path in local for file in (_within(path) if path.is_dir() else [path])]
+        with reading(os.fspath(path)):
+            if not path.exists():
+                raise ProvenanceError("There is no such file", value=os.fspath(path), remedy="Look at its path.")
+            found += _within(path) if path.is_dir() else [path]
     kinds = {kind_of(file) for file in found}
     if kinds == {".parquet"}:
         return _parquet([os.fspath(path) for path in local])
@@ -178,11 +180,13 @@ def _parquet(paths: list[str]) -> ParquetSource:
 
 
 def _within(folder: Path) -> list[Path]:
-    """The files of a folder, in order, without those that Spark and others keep beside data."""
-    return sorted(
-        file for file in folder.rglob("*")
-        if file.is_file() and not any(part[0] in "._" for part in file.relative_to(folder).parts)
-    )
+    """The files of a folder, in order, without those that Spark and others keep beside data. Raises OSError for a folder within that may not be read."""
+    found = [Path(at, name) for at, _, names in os.walk(folder, onerror=_raised) for name in names]
+    return sorted(file for file in found if file.is_file() and not any(part[0] in "._" for part in file.relative_to(folder).parts))
+
+
+def _raised(problem: OSError) -> None:
+    raise problem
 
 
 def _rows_of(metadata: Any, columns: Sequence[str]) -> int:

@@ -1,6 +1,9 @@
 """Triples are read from whatever holds them; what is no triple is told of by row, or refused by name."""
 
 import gzip
+import subprocess
+import sys
+from textwrap import dedent
 
 import numpy as np
 import pandas as pd
@@ -189,6 +192,33 @@ def test_files_end_in_several_ways(tmp_path, end):
     (tmp_path / "t.csv").write_bytes(b"src,dst,op\n5,6,R" + end.encode())
     found, told = read(tmp_path / "t.csv")
     assert (len(found), told) == (1 + ("7" in end), {})
+
+
+def test_what_may_not_be_read_is_refused_by_name(tmp_path):
+    # Who is root may read all; so somebody else reads, in a process of his own.
+    (tmp_path / "some" / "closed").mkdir(parents=True)
+    FRAME.to_csv(tmp_path / "some" / "t.csv", index=False)
+    FRAME.to_csv(tmp_path / "some" / "closed" / "t.csv", index=False)
+    program = """
+        import os, sys
+        import bigdebug
+        from bigdebug.errors import ProvenanceError
+        from bigdebug.provgraph import sources
+        os.chdir(sys.argv[1])
+        os.chmod("closed", 0)
+        if os.geteuid() == 0:
+            # Rights of files are looked at again, all else stays as it is.
+            import ctypes
+            ctypes.CDLL(None).setfsuid(65534)
+        for path in (".", "closed/t.csv"):
+            try:
+                print(len(sources.source_of(path).files))
+            except ProvenanceError as problem:
+                print(problem)
+    """
+    run = subprocess.run([sys.executable, "-c", dedent(program), tmp_path / "some"], capture_output=True, text=True, timeout=120, check=False)
+    (tmp_path / "some" / "closed").chmod(0o700)
+    assert run.stdout.count("cannot be read: [Errno 13] Permission denied") == 2, run.stdout + run.stderr
 
 
 @pytest.mark.parametrize("given", [FRAME[:0], FRAME[:0].astype(object), pa.table({name: pa.nulls(0) for name in ("src", "dst", "op")})])
