@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 import bigdebug
+from bigdebug.agents.stage import Report
 from bigdebug.errors import NotCapturedError
 
 
@@ -94,6 +95,18 @@ def test_spark_may_clean_up_behind_programs_that_are_forgotten(dbg: Any) -> None
     dbg.forget()
     gc.collect()
     assert [known() for known in programs] == [None] * len(programs)
+
+
+def test_what_tasks_told_late_is_not_kept_for_ever(dbg: Any) -> None:
+    """Spark runs stages of a run once more, where an executor has ended, whose reports come when nobody waits for them."""
+    with dbg.capture() as run:
+        counts(dbg.context).collect()
+    reports = dbg._recorder.runs.reports
+    reports.add([Report(run.id, "s1", 0, 99)])
+    dbg.forget()
+    reports.add([Report(run.id, "s1", 0, 100, block=b"x" * 1000)])
+    dbg.forget()
+    assert reports.value == []
 
 
 def test_a_run_of_another_session_is_not_taken_for_one_of_this(dbg: Any, spark: Any, tmp_path: Path) -> None:

@@ -11,14 +11,17 @@ import signal
 import threading
 import time
 from collections.abc import Iterator
+from itertools import count
 from operator import add
 from pathlib import Path
 from typing import Any
 
 import pytest
 from py4j.protocol import Py4JError
+from pyspark.sql.functions import udf
 
 from bigdebug.spark.interruption import interruption
+from tests.interrupting import interrupted
 from tests.left import nothing_left
 from tests.operations import FIRSTS, FRAMES, LINES, RDDS, Operation
 
@@ -110,3 +113,47 @@ def test_a_captured_job_that_runs_on_may_be_called_again_at_once(dbg: Any, tmp_p
         assert sorted(origin.line for origin in counts.getLineage().where(lambda pair: pair[0] == "7").goBackAll().origins()) == [
             number for number, line in enumerate(LINES, 1) if line.startswith("7 ")
         ]
+
+
+def parsed(n: int) -> int:
+    if n in (3, 6, 7):
+        raise ValueError(n)
+    return n
+
+
+@pytest.mark.slow  # a diagnosis for each line
+@pytest.mark.parametrize("kind", ["rdd", "frame"])
+def test_no_culprit_is_lost_at_whichever_line_who_asks_is_interrupted(dbg: Any, kind: str) -> None:
+    numbers = dbg.context.parallelize(range(8), 4).map(parsed) if kind == "rdd" else dbg.spark.range(0, 8, 1, 4).select(udf(parsed, "long", useArrow=False)("id"))
+    for after in count():
+        with dbg.capture("crashes") as runs, pytest.raises(Exception, match="ValueError"):
+            numbers.collect()
+        culprits = runs.latest.culprits
+        with interrupted(after, "/trace/culprits.py") as came:
+            len(culprits)
+        assert sorted(culprit.record if kind == "rdd" else culprit.record.id for culprit in culprits) == [3, 6, 7], came.where
+        assert culprits.unknown == []
+        dbg.forget()
+        if came.where is None:
+            return
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("part", range(3))
+def test_a_job_that_is_captured_again_is_whole_at_whichever_line_its_run_was_not_made(dbg: Any, part: int) -> None:
+    """Spark computes no shuffle again, whose tasks told of themselves before the interruption."""
+    for after in count(part + 1, 3):  # before its first line nobody knows that there was a run
+        sums = dbg.context.parallelize(range(9), 2).map(lambda n: (n % 3, n)).reduceByKey(add, 2)
+        with interrupted(after, "/rdd/runs.py") as came, dbg.capture("interrupted"):
+            sums.collect()
+        with dbg.capture("again") as run:
+            assert sorted(sums.collect()) == [(0, 9), (1, 12), (2, 15)]
+        assert run.incomplete == (), came.where
+        for _ in range(2):
+            assert sums.getLineage().where(lambda pair: pair[0] == 1).goBackAll().collect() == [1, 4, 7]
+            with dbg.capture("other action"):
+                sums.count()
+        dbg.forget()
+        assert not any(dbg.store.iterdir()), came.where
+        if came.where is None:
+            return

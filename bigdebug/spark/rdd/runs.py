@@ -72,11 +72,18 @@ class Runs:
     def add(self, action: Action, status: str) -> Run:
         """Make a run of an action whose jobs have ended."""
         with self._alone:
+            self._stored.add(action.run)  # what its tasks wrote goes with the next run that is forgotten, where this is interrupted
             targets = action.targets or [action.subject]
-            self._stored.add(action.run)  # before an interruption: what its tasks wrote goes with the next run that is forgotten, then
-            run = self._made(action, status, targets)
-            self._kept[run.id] = Kept(run, targets, tuple(action.recipes.values()))
+            reports = self.reports_of(action.run)
+            # Who is interrupted, or fails, has made no run: then nobody knows of these tasks, and what they gave is derived.
+            tasks = self._told_by(action.run, reports)
+            run = self._made(action, status, targets, reports, {**self._tasks, **tasks})
+            self._counts[run.id] = len(reports)
+            self._crashes[run.id] = [report for report in reports if report.crashes]
+            self._watched[run.id] = [report for report in reports if report.watched is not None]
             self._sources[run.id] = run.sources
+            self._kept[run.id] = Kept(run, targets, tuple(action.recipes.values()))
+            self._tasks.update(tasks)
         for target in targets:
             if "internal" in target._definition.operator.detail:
                 target._compiled = Compiled()  # only this action could run it
@@ -95,6 +102,9 @@ class Runs:
             self._sources = {known: sources for known, sources in self._sources.items() if known in self._kept or known in read}
             gone = self._stored - needed
             self._stored -= gone
+        with ADDING:  # what tasks told late, of stages that ran once more, nobody takes any more
+            reports: list[Report] = self.reports.value
+            reports[:] = [r for r in reports if r.run not in gone and not self._store.is_removed(r.run)]
         self._store.remove(*gone)  # which may wait for a server that does not answer; jobs that end meanwhile do not
 
     def sweep(self) -> None:
@@ -178,21 +188,22 @@ class Runs:
         """How many partitions of stages the tasks of a run itself computed."""
         return self._counts[run.id]
 
-    def _made(self, action: Action, status: str, targets: list[Captured]) -> Run:
-        subject = action.subject._definition.operator.id
-        reports = self.reports_of(action.run)
-        self._counts[action.run] = len(reports)
-        self._crashes[action.run] = [report for report in reports if report.crashes]
-        self._watched[action.run] = [report for report in reports if report.watched is not None]
-        self._store.forget(action.run)
+    def _told_by(self, run: str, reports: Iterable[Report]) -> dict[str, dict[int, LatestTask]]:
+        """Of the stages that tasks of ``run`` tell of, which task computed each partition last."""
+        found: dict[str, dict[int, LatestTask]] = {}
         for report in reports:
-            self._tasks.setdefault(report.stage, {})[report.partition] = LatestTask(action.run, report.digest)
-        tasks = {stage: dict(sorted(self._tasks[stage].items())) for stage in action.recipes if stage in self._tasks}
+            found.setdefault(report.stage, {**self._tasks.get(report.stage, {})})[report.partition] = LatestTask(run, report.digest)
+        return found
+
+    def _made(self, action: Action, status: str, targets: list[Captured], reports: Sequence[Report], known: Mapping[str, Mapping[int, LatestTask]]) -> Run:
+        subject = action.subject._definition.operator.id
+        self._store.forget(action.run)
+        tasks = {stage: dict(sorted(known[stage].items())) for stage in action.recipes if stage in known}
         graph = graph_of(targets, [
             replace(recipe.stage, adopted=stage not in action.runs and stage not in tasks)
             for stage, recipe in action.recipes.items()
         ])
-        earlier = {task.run for known in tasks.values() for task in known.values()} - {action.run}
+        earlier = {task.run for each in tasks.values() for task in each.values()} - {action.run}
         trouble = list(action.trouble)
         trouble += [f"stage {r.stage}, partition {r.partition}: {r.error}" for r in reports if r.error]
         if trouble and status == "succeeded":
@@ -201,18 +212,18 @@ class Runs:
             id=action.run, name=action.capture.name or action.name, action=action.name, status=status,
             subject=subject, graph=graph, statistics=summary(graph, subject, reports),
             incomplete=(*trouble, *sorted(action.notes)), store=self._store,
-            earlier=tuple(run for run in reversed(self._kept) if run in earlier), sources=self._settled(graph, action),
-            computed={stage: {p: task.digest for p, task in known.items()} for stage, known in tasks.items()},
+            earlier=tuple(run for run in reversed(self._kept) if run in earlier), sources=self._settled(graph, action, known),
+            computed={stage: {p: task.digest for p, task in each.items()} for stage, each in tasks.items()},
             began=action.began / 1e9,
         )
 
-    def _settled(self, graph: OperatorGraph, action: Action) -> dict[int, SourceFacts]:
+    def _settled(self, graph: OperatorGraph, action: Action, known: Mapping[str, Mapping[int, LatestTask]]) -> dict[int, SourceFacts]:
         """The facts of the sources as the tasks found them that read them: of this run, or of earlier ones."""
         mine, found = action.facts.result(), {}
         for source, facts in mine.items():
             readers = {
                 task.run for stage in graph.stages if source in graph.directly(stage.reads)
-                for task in self._tasks.get(stage.id, {}).values()
+                for task in known.get(stage.id, {}).values()
             }
             found[source] = settled(facts, [mine[source] if r == action.run else self._sources[r][source] for r in sorted(readers)])
         return found
