@@ -37,8 +37,10 @@ _REDUCED = ("numpy", "pandas", "scipy", "sklearn", "bigdebug")
 class Apart:
     """Copies that belong together: what is the same object for the user is the same copy. Raises Untried, also if there is too much to copy."""
 
-    def __init__(self, room: Room | None = None) -> None:
+    def __init__(self, room: Room | None = None, met: Callable[[Any], None] = lambda _: None) -> None:
+        """``met`` is told of frames."""
         self._charge = (room or Room()).charge
+        self._met = met
         self._made: dict[int, Any] = {}
         self._held: list[Any] = []
         self._spaces = Spaces()
@@ -92,6 +94,7 @@ class Apart:
             raise Untried("an array that is a file cannot be copied")
         if isinstance(value, np.ndarray):
             self._charge(value.nbytes)
+        self._met(value)
         found = pandas_apart(value, self._charge, self._of)
         return self._object(value) if found is None else self._keep(value, found)
 
@@ -286,13 +289,15 @@ def _uncopied(value: Any, error: Exception) -> Untried:
 class Copies:
     """Copies of a function, and of what goes with it, each as all of it was in the beginning, for one trial."""
 
-    def __init__(self, room: Room | None = None) -> None:
+    def __init__(self, met: Callable[[Any], None] = lambda _: None, room: Room | None = None) -> None:
+        """``met`` is told of frames that are copied, but for rows."""
+        self._met = met
         self._room = room or Room()
 
     @contextmanager
     def of(self, *values: Any, rows: Any = None) -> Iterator[Any]:
         """Within: copies that belong together, and of some rows behind them: an object in a cell that a function remembers is one for its copy, too. Raises Untried."""
-        apart = Apart(self._room)
+        apart = Apart(self._room, self._met)
         with apart.lent():
             made = apart.of(values)
             yield made if rows is None else (*made, apart.of_rows(rows))

@@ -8,7 +8,7 @@ import decimal
 import pickle
 import random
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -21,7 +21,8 @@ from bigdebug.actors.silence import Silence
 class _Aside:
     """One trial, or several in a row. It is over when the real call comes, also for threads that the function started and that go on."""
 
-    def __init__(self) -> None:
+    def __init__(self, reads: Callable[[str], None]) -> None:
+        self.reads = reads
         self.over = False
         self.vain = set[str]()
         self.barred = ""
@@ -54,14 +55,14 @@ open_in_vain = _BARRIER.open_in_vain
 
 
 @contextlib.contextmanager
-def aside() -> Iterator[None]:
-    """Within: what this thread prints, warns of and logs is lost, no step is captured, nothing is written, sent or started (see ``stopped``), and random numbers are drawn in vain.
+def aside(reads: Callable[[str], None] = lambda _: None) -> Iterator[None]:
+    """Within, ``reads`` is told of files that are read; what this thread prints, warns of and logs is lost, no step is captured, nothing is written, sent or started (see ``stopped``), and random numbers are drawn in vain.
 
     Other threads do what they do without, and threads that the function starts are tried as it is. Where the generators of all were drawn from (``Apart`` gives a function others; but
     pandas' ``sample`` draws from numpy's own), they are put back: what another thread drew meanwhile is drawn again then. How numpy and decimals compute and print is put back, too.
     """
     _BARRIER.stand()
-    trial = _Aside()
+    trial = _Aside(reads)
     token = _ASIDE.set(trial)
     try:
         with _SILENCE.kept(), _kept(), np.errstate(), np.printoptions(), decimal.localcontext():

@@ -36,6 +36,9 @@ _WATCHED = frozenset((*_EVENTS, "open", _HEARD))
 _OURS = os.path.dirname(__file__)
 """Where the function is called from."""
 
+_NO_DATA = (sys.prefix, sys.base_prefix, "/dev/", "/proc/", "/sys/", "/etc/", "/usr/share/", "/usr/lib/")
+"""Where files lie that say nothing of records: those of Python, of packages and of the system."""
+
 _WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 
 
@@ -48,6 +51,9 @@ class Trial(Protocol):
 
     vain: set[str]
     """Files that it opened to write into them, and that are as they were."""
+
+    def reads(self, path: str) -> None:
+        """Note that it opens a file to read it."""
 
     def bar(self, why: str) -> None:
         """Note what it would have done, as the end of a sentence."""
@@ -102,7 +108,11 @@ def _opens(trial: Trial, path: Any, mode: str | None, flags: int) -> str:
     name = os.path.abspath(os.fsdecode(path))
     if name in trial.vain:
         return f"it reads {os.path.basename(name)!r}, which it writes"
-    return f"it writes {os.path.basename(name)!r}" if flags & _WRITES and name != os.devnull else ""
+    if flags & _WRITES:
+        return f"it writes {os.path.basename(name)!r}" if name != os.devnull else ""
+    if not name.startswith(_NO_DATA) and not name.endswith((".py", ".pyc")) and not _importing(sys._getframe(2)):
+        trial.reads(name)
+    return ""
 
 
 def _importing(frame: FrameType | None) -> bool:

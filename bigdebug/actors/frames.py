@@ -47,6 +47,11 @@ class Frames:
         known = weakref.ref(frame, lambda _: self._known.pop(name, None))
         self._known[name] = _Known(known, Places.of(files, runs), frame.index, _seen(frame))
 
+    def paths(self, value: Any) -> tuple[str, ...]:
+        """The files, or what an actor gave, of which a frame has the rows; none for what is no frame, or came from no step."""
+        known = self._known.get(id(value))
+        return () if known is None or known.frame() is not value else tuple(extent.path for extent in known.places.files)
+
     def inputs(self, frame: Any) -> tuple[Items, tuple[str, ...]]:
         """The rows of a frame as inputs of an actor, and why they are not followed further, if they are not."""
         known = self._known.get(id(frame))

@@ -14,6 +14,7 @@ from bigdebug.actors.apart import Copies
 from bigdebug.actors.aside import being_tried
 from bigdebug.actors.associations import Associations, Groups, Pairs, Unknown, all_of_all, made_of
 from bigdebug.actors.bare import bare
+from bigdebug.actors.beside import Beside
 from bigdebug.actors.codes import Untried
 from bigdebug.actors.columns import Column
 from bigdebug.actors.flows import gives_path
@@ -127,14 +128,17 @@ class FrameFunction:
         if being_tried():  # a step within one that is tried
             return self._function(frame, *args, **kwargs)
         inputs, why = all_inputs([frame])
+        beside = Beside()
+        for each in (*args, *kwargs.values()):
+            beside.holds(each)
         with steady(self._name, PANDAS, self._home) as actor:
-            seen, probes, untold = self._before(frame, args, kwargs)
+            seen, probes, untold = self._before(frame, args, kwargs, beside)
             result = self._function(frame, *args, **kwargs)
             associations, more, held = self._after(seen, probes, untold, inputs.count, result)
-            _given(actor, result, inputs, associations, (*why, *filter(None, [more])), held)
+            _given(actor, result, inputs, associations, (*why, *filter(None, [more]), *beside.notes(self._name)), held)
         return result
 
-    def _before(self, frame: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Owners | None, list[Probe], str]:
+    def _before(self, frame: Any, args: tuple[Any, ...], kwargs: dict[str, Any], beside: Beside) -> tuple[Owners | None, list[Probe], str]:
         """Who owns a row, and what copies of the function gave of a few; or why it was not tried, or, without owners, why it has no lineage."""
         if self._see is None:
             return None, [], ""
@@ -143,15 +147,15 @@ class FrameFunction:
                 seen = self._see(bare(frame))
             if not self._check:
                 return seen, [], ""
-            return seen, probed(frame, seen, self._trial(args, kwargs)), ""
+            return seen, probed(frame, seen, self._trial(args, kwargs, beside), beside.opens), ""
         except Untried as why:
             return seen, [], why.note
         except Broken as promise:
             return None, [], str(promise)
 
-    def _trial(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Function:
+    def _trial(self, args: tuple[Any, ...], kwargs: dict[str, Any], beside: Beside) -> Function:
         """What calls the function so that nobody sees it: each time it remembers what it does now."""
-        copies = Copies()
+        copies = Copies(beside.holds)
 
         def call(few: Any) -> Any:
             with copies.of(self._function, args, kwargs, rows=few) as (function, more, named, mine):

@@ -143,7 +143,7 @@ class Capture:
             return Unknown(why), (why,)
         if self._promise.each:
             believed = self._trial.believed if self._trial is not None and paired.inputs else ""
-            return Spans(Column.of(paired.offsets())), (believed,) if believed else ()
+            return Spans(Column.of(paired.offsets())), (*filter(None, [believed]), *(self._trial.beside.notes(self._name) if self._trial is not None else ()))
         reads = paired.reads()
         if self._promise.tags is None:
             return since_the_beginning(reads), ()

@@ -93,13 +93,13 @@ class Probe:
     result: Any
 
 
-def probed(frame: pd.DataFrame, owners: Owners, call: Callable[[Any], Any]) -> list[Probe]:
+def probed(frame: pd.DataFrame, owners: Owners, call: Callable[[Any], Any], reads: Callable[[str], None] = lambda _: None) -> list[Probe]:
     """Try the function before it is called, on copies of rows, where nobody sees it and nothing stays of it (``aside``). Raises Broken if it raises, Untried if it would do what stays.
 
-    Once, and then as often as it should if that takes no longer than MOST_SECONDS.
+    ``reads`` is told of files that it reads. Once, and then as often as it should if that takes no longer than MOST_SECONDS.
     """
     found, began = list[Probe](), perf_counter()
-    with aside():
+    with aside(reads):
         with telling():
             alone = [each[None] for each in owners.alone()]
             chosen = _each_once([*alone[:1], *owners.together(), *alone[1:]])

@@ -18,6 +18,7 @@ from bigdebug.actors.alike import same_cell
 from bigdebug.actors.among import FIRST, MOST, Call, seen_among, some_of
 from bigdebug.actors.apart import Copies
 from bigdebug.actors.aside import aside, stopped
+from bigdebug.actors.beside import Beside
 from bigdebug.actors.codes import Untried, library
 from bigdebug.actors.promises import MOST_SECONDS, Broken
 from bigdebug.actors.room import Room
@@ -59,6 +60,8 @@ class Trial:
         self._ended = False
         self._seconds = 0.0
         self._late = 0
+        self.beside = Beside()
+        """What it reads besides its records."""
         self.believed = ""
         """Why it could not be tried, as a note; empty if it was."""
 
@@ -69,8 +72,8 @@ class Trial:
             return
         until = perf_counter() + MOST_SECONDS
         try:
-            with aside():
-                copied = partial(self._copied, Copies())
+            with aside(self.beside.opens):
+                copied = partial(self._copied, Copies(self.beside.holds))
                 for record in some[:FIRST]:
                     if self._alone and perf_counter() > until:
                         break
@@ -89,7 +92,7 @@ class Trial:
     def _try_late(self, some: Sequence[Any]) -> None:
         """Those behind the first may be such that the function raises, writes, or cannot be copied: then no more is known than of the first, and that is told."""
         try:
-            self._late, same = seen_among(partial(self._copied, Copies(Room(_LATE_BYTES, _LATE_OBJECTS))), some, perf_counter() + _LATE_SECONDS)
+            self._late, same = seen_among(partial(self._copied, Copies(room=Room(_LATE_BYTES, _LATE_OBJECTS))), some, perf_counter() + _LATE_SECONDS)
         except KeyboardInterrupt:
             raise
         except BaseException as error:  # the user's, and ours that say why not

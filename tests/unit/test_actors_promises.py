@@ -356,3 +356,36 @@ def test_late_records_that_cannot_be_tried_are_believed(home):
     large = [np.zeros(1 << 20) for _ in range(12)]
     assert len(list(actors.generator(lambda records: (each.sum() for each in records), each=True)(large))) == 12
     assert actors.steps(home)[-1].believed == "what was promised was tried on 8 of 12 records"
+
+
+def test_what_a_function_reads_besides_its_records_is_told(home, tmp_path):
+    """A row is made of that, too: a flow that does not have it is not exact."""
+    for name in ("rows", "table"):
+        pd.DataFrame({"k": range(30), name: range(30)}).to_csv(tmp_path / f"{name}.csv", index=False)
+    rows, table = (actors.read_csv(tmp_path / f"{name}.csv") for name in ("rows", "table"))
+    made, plain = actors.rows(lambda f: f[f.k > 3], name="first")(table), pd.DataFrame({"k": range(30), "y": 1})
+
+    def looked_up(f, other):
+        return f.assign(y=f.k.map(other.set_index("k").iloc[:, 0]))
+
+    def opened(f):
+        return looked_up(f, pd.read_csv(tmp_path / "table.csv"))
+
+    def lines(records):
+        names = dict(zip(table.k, table.table))
+        yield from (f"{each} {names.get(each)}" for each in records)
+
+    def told(call, *given):
+        list(call(*given))
+        return [each for each in actors.steps(home)[-1].incomplete if "besides" in each]
+
+    known = " reads 'table.csv' besides its input, and which rows of that it makes a row of is not known; actors.merge follows two frames"
+    assert told(actors.rows(looked_up), rows, table) == [f"looked_up{known}"]
+    assert told(actors.rows(looked_up, check=False), rows, table) == [f"looked_up{known}"]
+    assert told(actors.rows(lambda f: looked_up(f, table), name="held"), rows) == [f"held{known}"]
+    assert told(actors.rows(opened), rows) == [f"opened{known}"]
+    assert told(actors.generator(lines, each=True), [*range(30)]) == [f"lines{known}"]
+    assert "reads a frame that a step gave besides" in told(actors.rows(looked_up), rows, made)[0]
+    assert told(actors.rows(looked_up), rows, plain) == []
+    assert told(actors.rows(lambda f: looked_up(f, plain)), rows) == []
+    assert told(actors.groups(lambda f: f.groupby("k").sum(), by="k"), rows) == []

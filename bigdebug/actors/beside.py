@@ -1,0 +1,30 @@
+"""Beside: what a function reads besides its records: files that it opens, and frames of other steps that it holds. What it makes is made of these, too, and nobody knows of which rows."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import Any
+
+from bigdebug.actors.flows import GIVEN
+from bigdebug.actors.frames import FRAMES
+
+
+class Beside:
+    """What was seen of that, in a trial or before a call."""
+
+    def __init__(self) -> None:
+        self._read: dict[str, None] = {}
+
+    def opens(self, path: str) -> None:
+        """It opens a file to read it."""
+        self._read[repr(os.path.basename(path))] = None
+
+    def holds(self, value: Any) -> None:
+        """It holds something, by an argument or by what it remembers; frames of steps are noted."""
+        for path in FRAMES.paths(value):
+            self._read["a frame that a step gave" if path.startswith(GIVEN) else repr(os.path.basename(path))] = None
+
+    def notes(self, name: str) -> Sequence[str]:
+        """Why what it makes is made of more than of its records; none if nothing was seen."""
+        return [f"{name} reads {' and '.join(self._read)} besides its input, and which rows of that it makes a row of is not known; actors.merge follows two frames"] if self._read else []
