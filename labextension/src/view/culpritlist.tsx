@@ -63,7 +63,7 @@ function List({ page, standing, chosen, busy, choose, turn, skip }: ListProps) {
     return null;
   }
   const told = standing.causes.find(each => each.cause === page.cause);
-  const skipped = told !== undefined && told.skipped > 0 && told.open === 0;
+  const skipped = told !== undefined && told.skipped > 0 && told.open + told.fixed === 0;
   return (
     <div class="bd-list">
       <div class="bd-moves">
