@@ -233,6 +233,17 @@ def test_the_command_line_sends_what_is_in_the_store(datasets: Datasets, capsys:
     assert [event["eventType"] for event in collector.taken] == ["START", "COMPLETE"]
 
 
+def test_a_store_that_holds_more_than_a_spool_is_sent_as_a_whole(datasets: Datasets, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr("bigdebug.cli.datasets._AHEAD", 5)
+    monkeypatch.setattr("bigdebug.datasets.spool.Spool.__init__.__defaults__", (50_000,))
+    for number in range(40):
+        datasets.record(replace(SALE, id=f"1f5e2a36-1111-4222-8333-{number:012}"))
+    datasets.store.close()
+    with collecting() as collector:
+        assert main(["datasets", "send", collector.url, "--store", str(datasets.store.path), "--seconds", "60"]) == 0, capsys.readouterr().err
+    assert [event["eventType"] for event in collector.taken] == ["START", "COMPLETE"] * 40
+
+
 def test_a_collector_that_was_mended_is_told_at_once(datasets: Datasets, capsys: pytest.CaptureFixture[str]) -> None:
     datasets.record(SALE)
     datasets.record(FAILED)
