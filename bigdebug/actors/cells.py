@@ -221,9 +221,9 @@ def _zone(kind: Any) -> bytes:
 def _arrays(frame: Any) -> Iterator[Any]:
     """The columns, one by one, and the labels of rows."""
     frame = bare(frame)
-    for column in range(frame.shape[1]) if frame.ndim > 1 else ():
-        yield frame.iloc[:, column].array
-    if frame.ndim == 1:
+    if frame.ndim > 1:  # pandas keeps columns that it gives so in the frame: of a copy, which nobody has. One by one by their places they take ten times as long
+        yield from (column.array for _, column in frame.copy(deep=False).items())
+    else:
         yield frame.array
     yield from _labels(frame.index)
 

@@ -29,7 +29,7 @@ class Odd(NamedTuple):
         """For a million rows half a millisecond for each column of numbers, 3 if some are null; 2 of objects."""
         nulls: list[int] = []
         extremes: list[int] = []
-        for column in (frame.iloc[:, i] for i in range(min(frame.shape[1], _COLUMNS))) if frame.ndim > 1 else (frame,):
+        for column in (each for _, each in frame.iloc[:, :_COLUMNS].items()) if frame.ndim > 1 else (frame,):
             if not len(column):
                 continue
             numbers = _numbers(column)

@@ -167,8 +167,10 @@ def kept(probes: list[Probe], result: Any, owners: Owners, of_result: Column) ->
 
 def _floats(rows: Any) -> npt.NDArray[np.float64]:
     """The floats of all columns."""
-    columns = [rows.iloc[:, i] for i, kind in enumerate(rows.dtypes) if kind.kind == "f"] if rows.ndim > 1 else [rows] if rows.dtype.kind == "f" else []
-    return np.concatenate([np.zeros(0), *(each.to_numpy(dtype=np.float64, na_value=np.nan) for each in columns)])
+    if rows.ndim > 1:
+        found = rows.iloc[:, [i for i, kind in enumerate(rows.dtypes) if kind.kind == "f"]]
+        return np.ravel(found.to_numpy(dtype=np.float64, na_value=np.nan))
+    return np.asarray(rows.to_numpy(dtype=np.float64, na_value=np.nan) if rows.dtype.kind == "f" else np.zeros(0))
 
 
 def _length(result: Any) -> int:
