@@ -154,7 +154,7 @@ class Apart:
         if hasattr(kind, "__del__"):
             raise Untried(f"a {kind.__name__} cannot be copied: it does something when it is no more")
         if tells(kind):
-            return self._attributes(value)
+            return self._telling(value)
         own = next((each for each in kind.__mro__ if "__reduce_ex__" in vars(each) or "__reduce__" in vars(each)), object)
         plain = own is object and "__getstate__" not in [name for each in kind.__mro__[:-1] for name in vars(each)]
         if not (plain or kind in _ITERATORS or self._trusted(kind) or kind in copyreg.dispatch_table):
@@ -170,11 +170,35 @@ class Apart:
             raise Untried(f"there is one {kind.__name__} alone")
         return self._rebuilt(value, *told)
 
-    def _attributes(self, value: Any) -> Any:
-        """A copy by its attributes, all of them. Raises Untried for a class that is made of one that holds something else."""
+    def _telling(self, value: Any) -> Any:
+        """A copy of what says itself what is copied of it: by all of its attributes, if they can be copied; else as it says, if it says how to make it whole, or only it can know. Raises Untried
+        if it may be less, or if saying so changed it: then it is put back.
+        """
         kind = type(value)
-        if hasattr(kind, "__deepcopy__") or any(library(each.__module__) and each.__module__ not in ("abc", "typing") for each in kind.__mro__[:-1]):
+        if hasattr(kind, "__deepcopy__"):
             raise Untried(f"a {kind.__name__} cannot be copied for certain")
+        plain = not any(library(each.__module__) and each.__module__ not in ("abc", "typing") for each in kind.__mro__[:-1])
+        try:
+            if plain:
+                return self._attributes(value)
+        except Untried:
+            self._made.pop(id(value), None)
+            if not hasattr(kind, "__setstate__"):
+                raise
+        before = dict(getattr(value, "__dict__", {}))
+        told = value.__reduce_ex__(4)
+        after = dict(getattr(value, "__dict__", {}))
+        if before.keys() != after.keys() or any(after[name] is not each for name, each in before.items()):
+            vars(value).clear()
+            vars(value).update(before)
+            raise Untried(f"a {kind.__name__} changes when it is copied")
+        if isinstance(told, str):
+            raise Untried(f"there is one {kind.__name__} alone")
+        return self._rebuilt(value, *told)
+
+    def _attributes(self, value: Any) -> Any:
+        """A copy by its attributes, all of them."""
+        kind = type(value)
         made = self._keep(value, object.__new__(kind))
         if hasattr(value, "__dict__"):
             vars(made).update({name: self._of(each) for name, each in vars(value).items()})

@@ -605,6 +605,48 @@ class Counting:
         return f.assign(n=self.copied, m=len(self.calls))
 
 
+class Locking:
+    """Cannot be copied by its attributes, and says how to make a whole one."""
+
+    def __init__(self):
+        self.lock, self.weight, self.copied = threading.Lock(), 2.0, 0
+
+    def __getstate__(self):
+        return {name: each for name, each in self.__dict__.items() if name != "lock"}
+
+    def __setstate__(self, state):
+        self.__dict__.update(state, lock=threading.Lock())
+
+    def predict(self, f):
+        with self.lock:
+            return f.assign(n=f.x * self.weight, copied=self.copied, locked=hasattr(self, "lock"))
+
+
+class Changed(Locking):
+    def __getstate__(self):
+        self.copied += 1
+        self.__dict__.pop("lock")
+        return self.__dict__
+
+
+class Memory(dict):
+    def __getstate__(self):
+        return None
+
+
+def memory():
+    held = Memory()
+    return lambda f: f.assign(n=held.setdefault("n", len(held)))
+
+
+def test_an_object_that_says_how_to_make_a_whole_one_is_copied_so_and_one_that_changes_by_it_is_not_tried(home):
+    for make, how in ((Locking, "told"), (Changed, "believed")):
+        plain, step = make(), make()
+        wanted = plain.predict(FRAME)
+        assert_frame_equal(actors.rows(step.predict)(FRAME), wanted)
+        assert ended() == how
+
+
 class Registered:
     def __init__(self):
         self.copied = 0
@@ -659,7 +701,7 @@ def frozen():
     return lambda f: (pair.calls.append(1), held.calls.append(1), f[f.x > pair.limit].assign(n=len(pair.calls) + len(held.calls)))[2]
 
 
-@pytest.mark.parametrize("make", [frozen, lambda: Counting().number, lambda: Registered().number, helper_module, typed])
+@pytest.mark.parametrize("make", [frozen, memory, lambda: Counting().number, lambda: Registered().number, helper_module, typed])
 def test_what_tells_less_of_itself_is_copied_whole(home, make):
     plain, step = make(), actors.rows(make())
     for _ in range(2):
