@@ -12,7 +12,9 @@ from typing import Any
 
 import pytest
 
+from bigdebug.spark import bars as module
 from bigdebug.spark import jobs
+from bigdebug.spark.process import own_python
 
 
 class Context:
@@ -22,6 +24,7 @@ class Context:
 
     def __init__(self) -> None:
         self.tags: list[str] = []
+        self._gateway = SimpleNamespace(proc=None)
         of_tag = SimpleNamespace(getJobIdsForTag=lambda tag: [7] if tag in self.tags else [])
         self._jsc = SimpleNamespace(sc=lambda: SimpleNamespace(statusTracker=lambda: of_tag))
 
@@ -43,8 +46,8 @@ class Terminal(io.StringIO):
 
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(jobs, "PATIENCE", 0.0)
-    monkeypatch.setattr(jobs, "_EVERY", 0.01)
+    monkeypatch.setattr(module, "PATIENCE", 0.0)
+    monkeypatch.setattr(module, "_EVERY", 0.01)
 
 
 @pytest.mark.parametrize(("stream", "bar"), [(io.StringIO, False), (Terminal, True), (lambda: None, False)])
@@ -52,7 +55,7 @@ def test_a_bar_is_for_terminals(monkeypatch: pytest.MonkeyPatch, stream: Any, ba
     said = stream()
     monkeypatch.setattr(sys, "stderr", said)
     context = Context()
-    with jobs.progress(context, "counting"):  # type: ignore[arg-type]
+    with module.progress(context, "counting"):  # type: ignore[arg-type]
         assert [jobs.is_ours(tag) for tag in context.tags] == [True]  # so that it is recorded as none of the user's
         time.sleep(0.4)
     assert context.tags == []
@@ -70,21 +73,21 @@ def test_a_notebook_brings_bars_of_its_own() -> None:
         yield bar
         seen.append((what, bar.total))
 
-    jobs.show_bars_with(bars)
+    module.show_bars_with(bars)
     try:
-        with jobs.progress(Context(), "counting"):  # type: ignore[arg-type]
+        with module.progress(Context(), "counting"):  # type: ignore[arg-type]
             time.sleep(0.3)
-        with jobs.progress(Context(), "silently", shown=False):  # type: ignore[arg-type]
+        with module.progress(Context(), "silently", shown=False):  # type: ignore[arg-type]
             time.sleep(0.1)
     finally:
-        jobs.show_bars_with(None)
+        module.show_bars_with(None)
     assert seen == [("bigdebug: counting", 4)]
 
 
 def test_questions_that_overlap_give_the_python_back(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("PYSPARK_PYTHON", raising=False)
     context: Any = Context()
-    first, second = jobs.own_python(context), jobs.own_python(context)
+    first, second = own_python(context), own_python(context)
     first.__enter__()
     second.__enter__()
     first.__exit__(None, None, None)
