@@ -6,12 +6,8 @@ and so do the functions that it calls.
 
 from __future__ import annotations
 
-import contextlib
-import copyreg
 import functools
-import itertools
 import types
-import warnings
 from collections import OrderedDict, defaultdict, deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -19,19 +15,13 @@ from typing import Any
 
 import numpy as np
 
-from bigdebug.actors.codes import Untried, library, live
+from bigdebug.actors.codes import Untried, library
 from bigdebug.actors.frames_apart import array_apart, pandas_apart
+from bigdebug.actors.objects_apart import object_apart, uncopied
 from bigdebug.actors.room import Room
 from bigdebug.actors.rows_apart import rows_apart
-from bigdebug.actors.shared import ATOMS, Shared, all_atoms, filled, fixed, slots, tells
+from bigdebug.actors.shared import ATOMS, Shared, all_atoms, filled, fixed
 from bigdebug.actors.spaces import Spaces
-from bigdebug.shown import shown
-
-_ITERATORS: tuple[type[Any], ...] = (type(iter([])), type(iter(())), type(iter(range(0))), type(iter("")), itertools.count)
-"""Iterators that tell where they are."""
-
-_REDUCED = ("numpy", "pandas", "scipy", "sklearn", "bigdebug")
-"""Packages besides Python's whose objects say all that is in them, piece by piece."""
 
 
 class Apart:
@@ -53,7 +43,7 @@ class Apart:
         except Untried:
             raise
         except Exception as error:  # of a type's own code
-            raise _uncopied(value, error) from error
+            raise uncopied(value, error) from error
 
     def of_rows(self, rows: Any) -> Any:
         """A copy of rows of a frame, which take no room of that for functions."""
@@ -96,7 +86,10 @@ class Apart:
             self._charge(value.nbytes)
         self._met(value)
         found = pandas_apart(value, self._charge, self._of)
-        return self._object(value) if found is None else self._keep(value, found)
+        if found is not None:
+            return self._keep(value, found)
+        self._shared.cls(type(value))
+        return object_apart(value, self)
 
     def _keep(self, value: Any, made: Any) -> Any:
         self._made[id(value)] = made
@@ -143,101 +136,19 @@ class Apart:
     def _array(self, value: Any) -> Any:
         return self._keep(value, array_apart(value, self._charge, self._of))
 
-    # ---- objects ----------------------------------------------------------------------------------------------
+    # ---- objects: what ``object_apart`` asks for ---------------------------------------------------------------
 
-    def _object(self, value: Any) -> Any:
-        """By what ``pickle`` would do, piece by piece; not by ``__deepcopy__``, of which some give the object itself."""
-        kind = type(value)
-        self._shared.cls(kind)
-        if live(kind.__module__):
-            raise Untried(f"a {kind.__name__} cannot be copied: it stands for something elsewhere")
-        if hasattr(kind, "__del__"):
-            raise Untried(f"a {kind.__name__} cannot be copied: it does something when it is no more")
-        if tells(kind):
-            return self._telling(value)
-        own = next((each for each in kind.__mro__ if "__reduce_ex__" in vars(each) or "__reduce__" in vars(each)), object)
-        plain = own is object and "__getstate__" not in [name for each in kind.__mro__[:-1] for name in vars(each)]
-        if not (plain or kind in _ITERATORS or self._trusted(kind) or kind in copyreg.dispatch_table):
-            raise Untried(f"a {kind.__name__} cannot be copied for certain")
-        reduce = copyreg.dispatch_table.get(kind)
-        try:
-            told = _of_count(value) if kind is itertools.count else value.__reduce_ex__(4) if reduce is None else reduce(value)
-        except Exception as error:  # of a type's own code
-            raise _uncopied(value, error) from error
-        if isinstance(told, str):
-            if kind.__module__.partition(".")[0] == "numpy" and kind is not np.ufunc:  # a function
-                return value
-            raise Untried(f"there is one {kind.__name__} alone")
-        return self._rebuilt(value, *told)
+    def copy(self, value: Any) -> Any:
+        """As ``of``; what types' own code raises is raised."""
+        return self._of(value)
 
-    def _telling(self, value: Any) -> Any:
-        """A copy of what says itself what is copied of it: by all of its attributes, if they can be copied; else as it says, if it says how to make it whole, or only it can know. Raises Untried
-        if it may be less, or if saying so changed it: then it is put back.
-        """
-        kind = type(value)
-        if hasattr(kind, "__deepcopy__"):
-            raise Untried(f"a {kind.__name__} cannot be copied for certain")
-        plain = not any(library(each.__module__) and each.__module__ not in ("abc", "typing") for each in kind.__mro__[:-1])
-        try:
-            if plain:
-                return self._attributes(value)
-        except Untried:
-            self._made.pop(id(value), None)
-            if not hasattr(kind, "__setstate__"):
-                raise
-        before = dict(getattr(value, "__dict__", {}))
-        told = value.__reduce_ex__(4)
-        after = dict(getattr(value, "__dict__", {}))
-        if before.keys() != after.keys() or any(after[name] is not each for name, each in before.items()):
-            vars(value).clear()
-            vars(value).update(before)
-            raise Untried(f"a {kind.__name__} changes when it is copied")
-        if isinstance(told, str):
-            raise Untried(f"there is one {kind.__name__} alone")
-        return self._rebuilt(value, *told)
-
-    def _attributes(self, value: Any) -> Any:
-        """A copy by its attributes, all of them."""
-        kind = type(value)
-        made = self._keep(value, object.__new__(kind))
-        if hasattr(value, "__dict__"):
-            vars(made).update({name: self._of(each) for name, each in vars(value).items()})
-        for slot in slots(kind):
-            with contextlib.suppress(AttributeError):  # it has no value yet
-                slot.__set__(made, self._of(slot.__get__(value)))
-        return made
-
-    def _trusted(self, kind: type[Any]) -> bool:
-        """Whether a class tells all that its objects are, as its own code says: those of Python and of the packages known, without iterators; and the user's."""
-        top = kind.__module__.partition(".")[0]
-        if not library(kind.__module__):
-            return not hasattr(kind, "__deepcopy__")
-        return (top in _REDUCED or top in ("functools", "operator", "collections", "types", "random", "datetime", "builtins", "io", "string", "statistics")) and not hasattr(kind, "__next__")
-
-    def _rebuilt(self, value: Any, make: Callable[..., Any], args: tuple[Any, ...], state: Any = None, items: Any = None, pairs: Any = None, put: Any = None) -> Any:
-        made = make(*map(self._of, args))
-        if made is value:
-            raise Untried(f"there is one {type(value).__name__} alone")
+    def keep(self, value: Any, made: Any) -> None:
+        """From now on, this is the copy of a value."""
         self._keep(value, made)
-        if state is not None:
-            self._put(made, self._of(state), put)
-        for each in items or ():
-            made.append(self._of(each))
-        for name, each in pairs or ():
-            made[self._of(name)] = self._of(each)
-        return made
 
-    def _put(self, made: Any, state: Any, put: Any) -> None:
-        if put is not None:
-            put(made, state)
-        elif hasattr(made, "__setstate__"):
-            made.__setstate__(state)
-        else:
-            attributes, slots = state if isinstance(state, tuple) and len(state) == 2 else (state, None)
-            if attributes:
-                vars(made).update(attributes)
-            for name, each in (slots or {}).items():
-                object.__setattr__(made, name, each)
+    def drop(self, value: Any) -> None:
+        """It is not."""
+        self._made.pop(id(value), None)
 
     # ---- functions --------------------------------------------------------------------------------------------
 
@@ -298,16 +209,6 @@ class Apart:
         if library(module.__name__):
             return module
         raise Untried(f"the module {module.__name__!r} cannot be copied")
-
-
-def _of_count(count: Any) -> Any:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # Python 3.12 warns that 3.14 has no pickles of counts any more
-        return count.__reduce_ex__(4)
-
-
-def _uncopied(value: Any, error: Exception) -> Untried:
-    return Untried(f"a {type(value).__name__} cannot be copied ({type(error).__name__}: {shown(str(error))})")
 
 
 class Copies:
