@@ -91,7 +91,7 @@ def named(path: Path) -> Iterator[None]:
     except sqlite3.Error as problem:
         raise _error(problem, str(path)) from problem
     except UnicodeDecodeError as problem:  # what SQLite says quotes what is there
-        raise _damaged("texts in it are none", str(path)) from problem
+        raise damaged("texts in it are none", str(path)) from problem
     except OSError as problem:
         raise StoreError(f"The store of datasets cannot be used: {problem.strerror or problem}", value=str(path), remedy=REMEDY) from problem
 
@@ -103,15 +103,25 @@ def _error(problem: sqlite3.Error, path: str) -> StoreError:
     if "readonly" in said or "unable to open" in said:
         return ReadOnlyStoreError(f"The store of datasets cannot be written: {said}", value=path, remedy=REMEDY)
     if "malformed" in said or "not a database" in said:
-        return _damaged(said, path)
+        return damaged(said, path)
     return StoreError(f"The store of datasets cannot be used: {said}", value=path, remedy=REMEDY)
 
 
-def _damaged(said: str, path: str) -> CorruptStoreError:
+def damaged(said: str, path: str) -> CorruptStoreError:
+    """The error for a store that is not as it was written."""
     return CorruptStoreError(
         f"The store of datasets is damaged: {said}", value=path,
         remedy="If it is another's, name another file. Else move the file and those beside it away, and a new one begins; 'sqlite3 FILE .recover' gets back what can be.",
     )
+
+
+def wrong_in(db: sqlite3.Connection) -> str:
+    """What does not fit together in a store that SQLite can read; empty if all does. Reads all of it."""
+    (said,) = db.execute("PRAGMA quick_check(1)").fetchone()
+    if said != "ok":
+        return str(said)
+    row = db.execute("PRAGMA foreign_key_check").fetchone()
+    return "" if row is None else f"a row of {row[0]} names a {row[2]} that is not there"
 
 
 def _opened(path: Path, options: str) -> sqlite3.Connection:

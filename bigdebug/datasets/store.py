@@ -22,9 +22,11 @@ from bigdebug.datasets.connecting import (
     ReadOnlyStoreError,
     connected,
     copied,
+    damaged,
     file_at,
     in_memory,
     named,
+    wrong_in,
 )
 from bigdebug.datasets.home import FILE, default_store, make_private
 from bigdebug.datasets.model import Process
@@ -121,8 +123,9 @@ class DatasetStore:
         with self._alone:
             if self._timer is not None:
                 self._timer.cancel()
+                self._timer = None
             if self._waiting:
-                log.warning("bigdebug: %s", self.trouble)
+                log.warning("bigdebug: %s What waits is lost when this program ends.", self.trouble)
             if self._db is not None and not self._lost:
                 self._db.close()
                 self._db = None
@@ -265,6 +268,10 @@ class DatasetStore:
             db.execute("BEGIN")
             try:
                 yield db
+            except (LookupError, TypeError, ValueError) as trouble:  # a program's mistake, or what is read is not what was written
+                if said := str(trouble) if isinstance(trouble, json.JSONDecodeError) else wrong_in(db):
+                    raise damaged(said, str(self.path)) from trouble
+                raise
             finally:
                 if db.in_transaction:
                     db.execute("ROLLBACK")

@@ -10,6 +10,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import fields, is_dataclass, replace
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
@@ -415,6 +416,24 @@ def test_a_damaged_file_is_named_and_recording_goes_on(store: DatasetStore, dama
     assert [record.levelname for record in caplog.records] == ["WARNING"]
     assert "p99" in [process.id for process in store.processes()]
     assert store.path.read_bytes() == before
+
+
+@pytest.mark.parametrize(("change", "said"), [
+    ("UPDATE passage SET dataset = 99", "a row of passage names a dataset that is not there"), ("UPDATE process SET flow = 99", "names a flow"),
+    ("UPDATE process SET opaque = '[\"'", "Unterminated"), ("DELETE FROM dataset", "names a dataset"),
+])
+def test_what_does_not_fit_together_is_named_and_no_answer(store: DatasetStore, change: str, said: str) -> None:
+    store.record(SALE)
+    with closing(sqlite3.connect(store.path)) as db, db:
+        db.execute(change)
+    with pytest.raises(CorruptStoreError, match=said):
+        store.processes()
+
+
+def test_a_mistake_of_a_program_is_no_damage(store: DatasetStore) -> None:
+    store.record(SALE)
+    with pytest.raises(TypeError, match="mine"), store.reading():
+        raise TypeError("mine")
 
 
 def test_a_database_of_something_else_is_left_alone(tmp_path: Path) -> None:
