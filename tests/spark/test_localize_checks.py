@@ -25,7 +25,7 @@ from bigdebug import checks
 from bigdebug.agents.judges import Judge
 from bigdebug.errors import LocalizeError, NotCapturedError, PredicateError, TooLargeError
 from bigdebug.model import Outcome
-from bigdebug.spark import jobs
+from bigdebug.spark import bars
 from tests.cases.programs import CASES
 
 
@@ -353,14 +353,14 @@ def test_a_bar_tells_how_far_it_is(dbg: Any, monkeypatch: pytest.MonkeyPatch) ->
     told: list[tuple[str, int, str]] = []
 
     @contextmanager
-    def bars(what: str) -> Iterator[Any]:
+    def noted(what: str) -> Iterator[Any]:
         bar = SimpleNamespace(n=0, total=None, unit="")
         bar.set_postfix_str = lambda text, refresh: setattr(bar, "text", text)
         bar.update = lambda more: (setattr(bar, "n", bar.n + more), told.append((what + bar.unit, bar.n, getattr(bar, "text", ""))))
         yield bar
 
-    monkeypatch.setattr(jobs, "PATIENCE", 0.0)
-    jobs.show_bars_with(bars)
+    monkeypatch.setattr(bars, "PATIENCE", 0.0)
+    bars.show_bars_with(noted)
     try:
         report = ran(dbg, dbg.context.parallelize([("c", 10)] * 15 + [("c", 900)], 2).map(slow).groupByKey(2).mapValues(max))
         told.clear()
@@ -374,7 +374,7 @@ def test_a_bar_tells_how_far_it_is(dbg: Any, monkeypatch: pytest.MonkeyPatch) ->
         dbg.localize(report, checks.at_most(500), tests=5)
         assert told == []
     finally:
-        jobs.show_bars_with(None)
+        bars.show_bars_with(None)
         dbg.progress = True
 
 
