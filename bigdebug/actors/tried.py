@@ -16,12 +16,13 @@ import numpy as np
 
 from bigdebug.actors.alike import same_cell
 from bigdebug.actors.among import FIRST, MOST, Call, seen_among, some_of
-from bigdebug.actors.apart import Copies
+from bigdebug.actors.apart import Apart, Copies
 from bigdebug.actors.aside import aside, stopped
 from bigdebug.actors.beside import Beside
 from bigdebug.actors.codes import Untried, library
 from bigdebug.actors.promises import MOST_SECONDS, Broken
 from bigdebug.actors.room import Room
+from bigdebug.actors.shared import all_atoms, tells
 from bigdebug.shown import shown
 
 log = logging.getLogger("bigdebug")
@@ -60,6 +61,7 @@ class Trial:
         self._ended = False
         self._seconds = 0.0
         self._late = 0
+        self._room = Room()
         self.beside = Beside()
         """What it reads besides its records."""
         self.believed = ""
@@ -162,6 +164,13 @@ class Trial:
             self.believed = LARGE
 
     def _copy(self, value: Any) -> Any:
+        if all_atoms((value,)):
+            return value
+        try:
+            return Apart(self._room).of(value)
+        except Untried:  # of what deepcopy may copy still; but not where that asks code of the user's, which may change his output
+            if tells(type(value)):
+                raise Broken(f"a {type(value).__name__} cannot be copied for certain, so it cannot be tried on a record alone; check=False believes it") from None
         try:
             return copy.deepcopy(value)
         except Exception as error:  # a type's own

@@ -647,6 +647,14 @@ def test_an_object_that_says_how_to_make_a_whole_one_is_copied_so_and_one_that_c
         assert ended() == how
 
 
+@pytest.mark.parametrize("kind", [Locking, Changed, Counting])
+def test_outputs_of_a_generator_are_not_touched(home, kind):
+    given = list(actors.generator(lambda records: (kind() for _ in records), each=True)([1, 2, 3]))
+    assert [each.__dict__.keys() for each in given] == [kind().__dict__.keys()] * 3
+    assert [each.copied for each in given] == [0, 0, 0]
+    assert ended() == ("told" if kind is Counting else "refused")  # locks are the same to nobody
+
+
 class Registered:
     def __init__(self):
         self.copied = 0
