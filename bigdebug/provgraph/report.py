@@ -80,7 +80,7 @@ class ImportReport:
     def warn(self, log: logging.Logger) -> None:
         """Tells the log of what is not clean."""
         if not self.rows:
-            log.warning("Provenance was imported from no rows at all: a file was empty, or a stream was gone through before")
+            log.warning("Provenance was imported from no rows at all: nothing was made of anything, a file was empty, or a stream was gone through before")
         if not self.clean:
             log.warning("Provenance was imported, and is not clean: %s", self)
 
