@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from bigdebug.actors.aside import from_outside
 from bigdebug.actors.codes import Untried, library
 from bigdebug.actors.frames_apart import array_apart, pandas_apart
 from bigdebug.actors.objects_apart import object_apart, uncopied
@@ -43,6 +44,8 @@ class Apart:
         except Untried:
             raise
         except Exception as error:  # of a type's own code
+            if from_outside(error):
+                raise
             raise uncopied(value, error) from error
 
     def of_rows(self, rows: Any) -> Any:

@@ -7,7 +7,9 @@ import contextvars
 import decimal
 import pickle
 import random
+import signal
 import sys
+import traceback
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -81,6 +83,16 @@ def stopped() -> Iterator[None]:
     finally:
         if trial is not None and trial.barred:
             raise Untried(trial.barred)
+
+
+def from_outside(error: BaseException) -> bool:
+    """Whether what ended a trial is meant for the program: its user interrupts it, or an alarm that he set is over."""
+    if isinstance(error, KeyboardInterrupt):
+        return True
+    handlers = [signal.getsignal(each) for each in signal.valid_signals()]
+    calls = [getattr(each, "__func__", each) for each in (*handlers, *(getattr(type(each), "__call__", None) for each in handlers))]  # noqa: B004  # whose code is asked for
+    codes = [each.__code__ for each in calls if hasattr(each, "__code__")]
+    return any(frame.f_code in codes for frame, _ in traceback.walk_tb(error.__traceback__))
 
 
 @contextlib.contextmanager

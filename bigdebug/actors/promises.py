@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bigdebug.actors.alike import Close, same, same_unordered
-from bigdebug.actors.aside import aside, stopped
+from bigdebug.actors.aside import aside, from_outside, stopped
 from bigdebug.actors.bare import bare
 from bigdebug.actors.codes import Untried
 from bigdebug.actors.columns import Column
@@ -52,6 +52,8 @@ def telling() -> Iterator[None]:
     except Broken:
         raise
     except Exception as problem:  # of pandas, or of what the user keeps in a frame
+        if from_outside(problem):
+            raise
         raise Broken(f"pandas cannot tell its rows apart ({type(problem).__name__}: {shown(str(problem))})") from problem
 
 
@@ -139,9 +141,11 @@ def _tried(frame: pd.DataFrame, owners: Owners, chosen: Positions, call: Callabl
     try:
         with stopped():
             return Probe(chosen, places, _floats(bare(rows)), call(rows))
-    except (Untried, KeyboardInterrupt):
+    except Untried:
         raise
     except BaseException as error:  # the user's; an exit is one of a few rows alone
+        if from_outside(error):
+            raise
         raise Broken(f"it raised {type(error).__name__} on {len(rows)} of its rows alone: {shown(str(error))}") from error
 
 

@@ -17,7 +17,7 @@ import numpy as np
 from bigdebug.actors.alike import same_cell
 from bigdebug.actors.among import FIRST, MOST, Call, seen_among, some_of
 from bigdebug.actors.apart import Apart, Copies
-from bigdebug.actors.aside import aside, stopped
+from bigdebug.actors.aside import aside, from_outside, stopped
 from bigdebug.actors.beside import Beside
 from bigdebug.actors.codes import Untried, library
 from bigdebug.actors.promises import MOST_SECONDS, Broken
@@ -86,18 +86,18 @@ class Trial:
             self.believed = why.note
         except Broken as promise:
             self._why = str(promise)
-        except KeyboardInterrupt:
-            raise
         except BaseException as error:  # the user's; an exit is one of a record alone
+            if from_outside(error):
+                raise
             self._why = f"it raised {type(error).__name__} on a record alone: {shown(str(error))}"
 
     def _try_late(self, some: Sequence[Any]) -> None:
         """Those behind the first may be such that the function raises, writes, or cannot be copied: then no more is known than of the first, and that is told."""
         try:
             self._late, same = seen_among(partial(self._copied, Copies(room=Room(_LATE_BYTES, _LATE_OBJECTS))), some, perf_counter() + _LATE_SECONDS)
-        except KeyboardInterrupt:
-            raise
         except BaseException as error:  # the user's, and ours that say why not
+            if from_outside(error):
+                raise
             log.debug("bigdebug: records behind the first were not tried: %s: %s", type(error).__name__, error)
         else:
             self._why = "" if same else _OTHERWISE

@@ -11,6 +11,7 @@ import locale
 import logging
 import os
 import shutil
+import signal
 import socket
 import sqlite3
 import subprocess
@@ -266,6 +267,28 @@ def test_who_interrupts_a_trial_interrupts_his_program(home):
     with pytest.raises(KeyboardInterrupt):
         list(actors.generator(function, each=True)([1]))
     assert not being_tried()
+
+
+@pytest.mark.parametrize("error", [TimeoutError, type("Over", (BaseException,), {})])
+@pytest.mark.parametrize("kind", ["function", "method", "object"])
+def test_an_alarm_that_was_set_ends_the_program_it_was_set_for(home, error, kind):
+    class Handler:
+        def rings(self, *_):
+            raise error("over")
+
+        __call__ = rings
+
+    handler = {"function": lambda *_: Handler().rings(), "method": Handler().rings, "object": Handler()}[kind]
+    before = signal.signal(signal.SIGALRM, handler)
+    try:
+        for call in (lambda: actors.rows(lambda f: (time.sleep(0.02), f)[1])(FRAME), lambda: list(actors.generator(lambda records: (time.sleep(0.02) or each for each in records), each=True)([*range(40)]))):
+            signal.setitimer(signal.ITIMER_REAL, 0.05)
+            with pytest.raises(error, match="over"):
+                call()
+            assert not being_tried()
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
 
 
 def test_a_trial_is_over_for_threads_that_go_on(home, tmp_path):
