@@ -90,7 +90,7 @@ def from_outside(error: BaseException) -> bool:
     if isinstance(error, KeyboardInterrupt):
         return True
     handlers = [signal.getsignal(each) for each in signal.valid_signals()]
-    calls = [getattr(each, "__func__", each) for each in (*handlers, *(getattr(type(each), "__call__", None) for each in handlers))]  # noqa: B004  # whose code is asked for
+    calls: list[Any] = [getattr(each, "__func__", each) for each in (*handlers, *(getattr(type(each), "__call__", None) for each in handlers))]  # noqa: B004  # whose code is asked for
     codes = [each.__code__ for each in calls if hasattr(each, "__code__")]
     return any(frame.f_code in codes for frame, _ in traceback.walk_tb(error.__traceback__))
 
