@@ -64,6 +64,13 @@ def test_the_component_of_the_paper_falls_into_its_four_sets(spark):
     graph.close()
 
 
+def test_items_of_no_table_are_cut_off_together(spark):
+    # Spark 4.3 takes element_at of a place that is NULL for one that is not.
+    prepared = Prepared(read(frame(spark, [(1, 2, "-"), (1, 3, "-")])), Workflow.of([], tables=["a", "b"], items={"b": range(1, 3)}), threshold=1, near=0)
+    assert prepared.sets.statistics().values.tolist() == [["LC1", "sp2", 1, 0, 2], ["LC1", "no table", 1, 0, 1]]
+    prepared._close()
+
+
 def test_what_is_no_triple_is_left_out_and_told_of(spark):
     rows = [("a/1", "b/1", "x"), ("a/1", "b/1", "x"), (None, "b/1", "x"), ("b/1", "b/1", None), ("b/1", "a/2", "<script>alert(1)</script>"), ("c", "b/1", "x")]
     prepared = Prepared(read(frame(spark, rows)), Workflow.of([("A", "B")], items={"A": "a/", "B": "b/"}))
