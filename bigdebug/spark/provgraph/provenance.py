@@ -17,7 +17,7 @@ from bigdebug.errors import ProvenanceError
 from bigdebug.provgraph.graph import ProvenanceGraph, directory
 from bigdebug.provgraph.graph import provenance as built
 from bigdebug.provgraph.membership import Columns, Listed
-from bigdebug.provgraph.sets import THRESHOLD, check_threshold
+from bigdebug.provgraph.sets import THRESHOLD, Sets, check_threshold
 from bigdebug.provgraph.splits import splits_of
 from bigdebug.provgraph.workflow import Workflow
 from bigdebug.spark.attachment import is_frame, is_remote
@@ -43,10 +43,11 @@ class IndexedGraph(ProvenanceGraph):
 
     plan = "index"
 
-    def __init__(self, graph: ProvenanceGraph, spark: Any, why: str) -> None:
+    def __init__(self, graph: ProvenanceGraph, spark: Any, why: str, threshold: int = THRESHOLD, splits: Any = None) -> None:
         super().__init__(graph.index, graph.report, graph.path, graph.home)
         self._spark = spark
         self._why = why
+        self._threshold, self._splits = threshold, splits
 
     def ancestors(self, items: Any, depth: int | None = None, limit: int | None = None) -> FrameAnswer:
         return FrameAnswer.of(super().ancestors(items, depth, limit), self._spark)
@@ -56,6 +57,10 @@ class IndexedGraph(ProvenanceGraph):
 
     def feeds(self, source: Any, besides: Any, depth: int | None = None) -> FrameAnswer:
         return FrameAnswer.of(super().feeds(source, besides, depth), self._spark)
+
+    def sets(self, threshold: int | None = None, splits: Any = None) -> Sets:
+        """As of any graph; where nothing is said, with the threshold and the splits that ``dbg.provenance`` was given."""
+        return super().sets(self._threshold if threshold is None else threshold, self._splits if splits is None else splits)
 
     def __repr__(self) -> str:
         return f"{super().__repr__()[:-1]}, plan index ({self._why})>"
@@ -112,7 +117,7 @@ def provenance(
         return far
     with batches(rows) as reader:
         graph = built(reader, _here(workflow), at=at, memory=memory, strict=strict, replace=replace, progress=progress)
-    return IndexedGraph(graph, frame.sparkSession, why)
+    return IndexedGraph(graph, frame.sparkSession, why, threshold, splits)
 
 
 def _chosen(rows: Any, workflow: Workflow | None, at: str | os.PathLike[str] | None) -> tuple[str, str]:
