@@ -94,6 +94,7 @@ def test_all_plans_answer_as_the_index_does(spark: Any, known: tuple[Graph, list
         same(graph_in_spark.descendants(asked, limit=limit), questions.descendants(index, asked, limit=limit))
         same(graph_in_spark.ancestors(one, depth=depth), questions.ancestors(index, one, depth=depth))
         assert list(graph_in_spark.common([one, other]).items) == list(questions.common(index, [one, other]).items)
+        same(graph_in_spark.feeds(one, other, depth=depth), questions.feeds(index, one, other, depth))
         found = graph_in_spark.paths(one, other)
         assert (found.count, found.lengths) == (paths(index, one, other).count, paths(index, one, other).lengths)
         graph_in_spark.close()

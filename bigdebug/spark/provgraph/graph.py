@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
@@ -81,20 +81,20 @@ class SparkGraph:
     def paths(self, source: Any, target: Any) -> Paths:
         """The paths along triples from one item to one that was derived from it. Raises TooLargeError where the lineage of the latter is."""
         start, end = self._array(source), self._array(target)
-        found = paths(self._index([(end, BACKWARD)], [start, end]), source, target)
+        found = paths(self._index([self._lineage(end, BACKWARD)], [start, end]), source, target)
         return replace(found, index=self._placed(found.index, found.between.src, found.between.dst))
 
     def common(self, items: Any) -> Common:
         """The items that all of these were derived from, and which of them are the lowest."""
         asked = self._array(items)
-        found = questions.common(self._index([(asked, BACKWARD)], [asked]), items)
+        found = questions.common(self._index([self._lineage(asked, BACKWARD)], [asked]), items)
         return replace(found, index=self._placed(found.index, found.codes))
 
     def feeds(self, source: Any, besides: Any, depth: int | None = None) -> FrameAnswer:
         """What else was derived from ``source``: its descendants without the items ``besides`` and what these were derived from."""
         questions.require_count("depth", depth)
         start, others = self._array(source), self._array(besides)
-        index = self._index([(start, FORWARD), (others, BACKWARD)], [start, others])
+        index = self._index([self._lineage(start, FORWARD, depth), self._lineage(others, BACKWARD)], [start, others])
         return self._answered(questions.feeds(index, source, besides, depth))
 
     def first(self, table: str | None = None, limit: int | None = 10) -> list[Any]:
@@ -166,9 +166,8 @@ class SparkGraph:
         index = self._placed(answer.index, answer.asked_codes, walked.items, walked.triples.src, walked.triples.dst)
         return FrameAnswer.of(replace(answer, index=index), self._prepared.spark)
 
-    def _index(self, ways: Iterable[tuple[pa.Array, Ends]], ids: Sequence[pa.Array]) -> Index:
-        """The whole lineages of some items, in the driver."""
-        found = [self._lineage(asked, ends) for asked, ends in ways]
+    def _index(self, found: Sequence[pa.Table | Far], ids: Sequence[pa.Array]) -> Index:
+        """The lineages of some items, in the driver."""
         near = [each for each in found if not isinstance(each, Far)]
         if len(near) < len(found):
             raise TooLargeError("This question needs more triples than the driver takes", remedy="Ask for ancestors() or descendants(), which stay in Spark.")

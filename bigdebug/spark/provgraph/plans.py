@@ -12,7 +12,7 @@ from pyspark.sql import functions as F
 
 from bigdebug.provgraph.index import Index
 from bigdebug.provgraph.walking import walk
-from bigdebug.spark.provgraph.lookups import MOST, among, fetched, forget, held, ids_in
+from bigdebug.spark.provgraph.lookups import MOST, among, fetched, few, forget, held, ids_in
 from bigdebug.spark.provgraph.recursion import Ends, Far, recursed
 
 
@@ -133,7 +133,7 @@ class ConnectedSets(_Grouped):
     @cached_property
     def _sets(self) -> Index | None:
         """The dependencies between sets, if the driver takes them: then to follow them takes no job."""
-        found = fetched(self._dependencies.triples, MOST)
+        found = few(self._dependencies.triples, MOST)
         return None if found is None else Index.of_arrays(found["src_csid"], found["dst_csid"])
 
     def volume(self, items: pa.Array, ends: Ends) -> Volume:
