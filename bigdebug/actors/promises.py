@@ -36,7 +36,7 @@ ENOUGH = 8
 """Rows that have to come of those that a function is tried on, or it is tried on more."""
 
 
-MOST_SECONDS = 1.0
+MOST_SECONDS = 1.5
 """When trials have taken so long, no other begins: a function that takes long of a row, or of none, is tried on fewer."""
 
 

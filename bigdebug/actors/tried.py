@@ -151,7 +151,7 @@ class Trial:
         return record
 
     def _keep(self, output: Any) -> None:
-        """Of many outputs of one record so many as of the record alone; of large ones, those that can be copied in a second."""
+        """Of many outputs of one record so many as of the record alone; of large ones, those that can be copied in MOST_SECONDS."""
         if len(self._given[-1]) >= MOST:
             return
         began = perf_counter()

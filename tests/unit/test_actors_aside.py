@@ -553,24 +553,24 @@ def test_spark_is_not_asked_by_a_trial(home):
 @pytest.mark.parametrize("count", [20, 60])
 def test_a_function_that_takes_long_is_tried_on_fewer_rows(home, count):
     def slow(f):
-        time.sleep(0.3)
+        time.sleep(0.6)
         return f
 
     began = time.perf_counter()
     actors.rows(slow)(FRAME[:count])
-    assert time.perf_counter() - began < 2.5
+    assert time.perf_counter() - began < 4.5  # tried on all that it should, more than 6
     assert ended() == "told"
     assert actors.steps()[-1].believed.startswith("what was promised was tried on ")
 
 
 def test_a_generator_that_takes_long_is_tried_on_fewer_records(home):
     def slow(records):
-        time.sleep(0.4)
+        time.sleep(0.7)
         yield from records
 
     began = time.perf_counter()
     assert list(actors.generator(slow, each=True)([*range(9)])) == [*range(9)]
-    assert time.perf_counter() - began < 2.5
+    assert time.perf_counter() - began < 4.5
     assert ended() == "told"
 
 
