@@ -8,7 +8,7 @@ from bigdebug.agents.guards.policy import Choice, Policy
 from bigdebug.shown import counted
 from bigdebug.spark.crashes import crashed, tell
 from bigdebug.spark.rdd.crashes.blamed import Blamed
-from bigdebug.spark.rdd.crashes.diagnosis import Diagnosis
+from bigdebug.spark.rdd.crashes.diagnosis import CrashDiagnosis
 from bigdebug.spark.rdd.crashes.resume import Resume
 from bigdebug.spark.rdd.outputs import let_go
 from bigdebug.trace.run import Run
@@ -33,7 +33,7 @@ def settle(recorder: Recorder, run: Run, action: Action) -> None:
         assert action.problem is not None
         # What is asked of its records passes through the functions that crashed once more, guarded as they were when that was found out.
         recorder.policies.setdefault(run.id, Policy(Choice(True, None)).packed())
-        run.culprits.find_by(Diagnosis(recorder, run, action).more)
+        run.culprits.find_by(CrashDiagnosis(recorder, run, action).more)
         tell(recorder.sc, run.culprits, action.problem, wait=action.name not in _FOR_EFFECT)
 
 

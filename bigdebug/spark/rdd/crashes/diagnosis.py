@@ -51,7 +51,7 @@ _NONE = (
 )
 
 
-class Diagnosis:
+class CrashDiagnosis:
     """Finds the culprits of a run of which an action was made that failed, some partitions at a time."""
 
     def __init__(self, recorder: Recorder, run: Run, action: Action) -> None:

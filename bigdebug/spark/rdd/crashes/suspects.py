@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from bigdebug.spark.captures import OpenCapture
 from bigdebug.spark.rdd.action import Action
-from bigdebug.spark.rdd.crashes.diagnosis import Diagnosis
+from bigdebug.spark.rdd.crashes.diagnosis import CrashDiagnosis
 from bigdebug.trace.origins import SourceFacts
 from bigdebug.trace.run import Run
 
@@ -37,5 +37,5 @@ def suspected(recorder: Recorder, rdd: Any) -> Run:
     recorder.compiled_for(action, rdd)
     with recorder.plain():
         run = recorder.runs.add(action, "failed")
-        run.culprits.find_by(Diagnosis(recorder, run, action).more)
+        run.culprits.find_by(CrashDiagnosis(recorder, run, action).more)
     return run
