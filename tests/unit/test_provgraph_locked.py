@@ -130,7 +130,7 @@ REPLACING = """
 
 def test_who_opens_an_index_while_it_is_replaced_gets_the_one_or_the_other(tmp_path):
     bigdebug.provenance(pd.DataFrame({"src": ["a0", "b0"], "dst": ["b0", "c0"], "op": "R"}), at=tmp_path / "index", progress=False)
-    with begun(REPLACING, tmp_path, tmp_path / "index", 3) as writer:
+    with begun(REPLACING, tmp_path, tmp_path / "index", 2) as writer:
         seen = set()
         while writer.poll() is None:
             graph = bigdebug.open(tmp_path / "index")
