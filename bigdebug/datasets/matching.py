@@ -21,6 +21,9 @@ _PARTS = re.compile(r"(?:(?:`(?:[^`]|``)+`|[^`.]+)(?:\.|$))+")
 _SHOWN = 8
 """Candidates that an error names."""
 
+_LONGEST = 200
+"""Characters of a name that is compared with others: of millions it takes seconds."""
+
 
 class Known(NamedTuple):
     """A dataset of the store, its number there, and how well a name fits it: 0 best."""
@@ -94,7 +97,7 @@ def column_meant(name: str, columns: Sequence[str], dataset: Dataset) -> str:
     alike = [each for each in columns if each.lower() == name.lower()]
     if len(alike) == 1:
         return alike[0]
-    near = get_close_matches(name, columns, 3) or columns[:_SHOWN]
+    near = get_close_matches(name[:_LONGEST], columns, 3) or columns[:_SHOWN]
     raise UnknownColumnError(
         f"{dataset} has no such column", value=name, remedy=f"It has {', '.join(near)}{' and others' if len(near) < len(columns) else ''}." if near else "No columns of it are known.",
     )
@@ -164,6 +167,7 @@ def _ambiguous(name: str, found: Sequence[Known]) -> AmbiguousDatasetError:
 
 def _near(db: sqlite3.Connection, name: str) -> str:
     labels = [label for (label,) in db.execute("SELECT DISTINCT label FROM dataset WHERE kind NOT IN ('memory', 'cache') ORDER BY label LIMIT 20000")]
-    near = get_close_matches(last_part(name).lower(), labels, 5)
-    near = near or [label for label in labels if last_part(name).lower() in label][:5]
+    said = last_part(name).lower()[:_LONGEST]
+    near = get_close_matches(said, labels, 5)
+    near = near or [label for label in labels if said and said in label][:5]
     return f"Do you mean {', '.join(near)}?" if near else "dbg.datasets.find(), or bigdebug datasets list, has all that there are."
