@@ -166,15 +166,18 @@ class ActorStep:
 
     @cached_property
     def _sources(self) -> tuple[dict[str, Items], list[str]]:
-        """What the actors give that this one takes from; and of those that were damaged, that it is not known."""
+        """What the actors give that this one takes from; and why it is not known of the others."""
         found: dict[str, Items] = {}
-        damaged = []
-        for source in filter(self._home.has, self.links.sources):
+        lost = []
+        for source in self.links.sources:
+            if not self._home.has(source):
+                lost.append(f"What the actor {source} gave to {self.id} is not known: it has not committed, or was forgotten")
+                continue
             try:
                 found[source] = self._home.kept(source).committed.outputs
-            except BigdebugError as problem:  # noqa: PERF203 (each may be damaged by itself)
-                damaged.append(f"What the actor {source} gave to {self.id} cannot be read: {problem}")
-        return found, damaged
+            except BigdebugError as problem:
+                lost.append(f"What the actor {source} gave to {self.id} cannot be read: {problem}")
+        return found, lost
 
     def _told_inputs(self, numbers: Positions) -> Sequence[Located]:
         """Inputs, by where they stand: in files, in what another actor gave, or in this one's arrivals."""

@@ -105,3 +105,30 @@ def test_a_step_without_lineage_says_why_in_a_flow(tmp_path):
     assert any("shifted has no lineage" in note for note in flow.notes)
     assert flow["in.csv"].located.positions.tolist() in ([0], [0, 1, 2])
     assert not flow.exact
+
+
+def test_a_flow_says_that_the_step_that_gave_is_not_there_any_more(tmp_path):
+    (tmp_path / "in.csv").write_text("k\n1\n2\n")
+    kept = actors.rows(lambda f: f[f.k > 1], name="kept")(actors.read_csv(tmp_path / "in.csv"))
+    [giver] = actors.steps()
+    actors.to_csv(kept, tmp_path / "out.csv", index=False)
+    assert pipeline(actors.steps).backward("out.csv", rows=[0]).exact
+    actors.forget(giver.id)
+    flow = pipeline(actors.steps).backward("out.csv", rows=[0])
+    assert not flow.exact
+    assert "that step is not among these" in flow.notes[0]
+
+
+def test_a_flow_says_that_what_is_linked_has_not_committed(tmp_path):
+    giver, taker = actors.register("giver"), actors.register("taker")
+    actors.flow_link(giver, taker)
+    giver.add_output("x")
+    with taker:
+        taker.add_input("x")
+        taker.add_output(at=actors.Place.line(tmp_path / "out.txt", 0))
+        (tmp_path / "out.txt").write_text("1\n")
+    flow = pipeline(actors.steps).backward("out.txt", lines=[1])
+    assert not flow.exact
+    assert "has not committed" in flow.notes[0]
+    giver.commit()
+    assert pipeline(actors.steps).backward("out.txt", lines=[1]).exact

@@ -95,7 +95,9 @@ class Dataflow:
         key, name = use.key, short(use.extent.path)
         others = [w for w in self._writes.of(key) if w.step.id != use.step.id]
         if use.extent.path.startswith(ITEMS):
-            return Joined(tuple(Link(w.step, w.extent, use.step, use.extent) for w in others))
+            lost = not others and use.extent.path != f"{ITEMS}{use.step.id}/in"  # what it took in itself, from nobody who is known
+            why = f"What {named(use.step)} took from another step without a file is not followed: that step is not among these. It was forgotten, or pruned, or is of another home."
+            return Joined(tuple(Link(w.step, w.extent, use.step, use.extent) for w in others), broken=why if lost else "")
         if use.step.began is None:
             why = f"It is not known when {named(use.step)} ran, so which {name} it read; pipeline.link(writer, reader) says it."
             return Joined(broken=why, writer=others[-1].step) if others else Joined()
