@@ -82,7 +82,7 @@ def _links(home: ActorHome) -> dict[str, Links]:
 
 
 def _opened(home: ActorHome, actor: str, links: Links) -> ActorStep | UncommittedStep:
-    name = (home.root, home.check is None, actor, links)
+    name = (home.root, home.check is None, actor, links, tuple(map(home.has, links.sources)))  # what it was given is known when that has committed
     known = _OPENED.get(name)
     if known is not None:
         return known
