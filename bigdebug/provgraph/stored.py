@@ -147,7 +147,7 @@ def open_index(path: str | os.PathLike[str]) -> tuple[Index, ImportReport]:
     Raises StoreError for what is none, StoreVersionError for one of another version, CorruptBlockError for one that was cut short; whoever
     asks it, CorruptBlockError where what he reads was altered.
     """
-    home = Path(path)
+    home = Path(path).absolute()  # also when somebody goes elsewhere
     while True:
         there = _which(home)
         try:
