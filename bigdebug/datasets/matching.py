@@ -45,7 +45,8 @@ class Meant:
 
 def meant(db: sqlite3.Connection, name: str | Dataset, session: str = "") -> Meant:
     """The dataset of a name, or of the store's own value of it. What outlives its session comes before views, caches and the like, which end with theirs, and a
-    note says so where this session has one of that name. Of these, that of ``session``, else of the session that had it last.
+    note says so where this session has one of that name: but this comes first where the session had nothing to do with the other. Of views, that of ``session``,
+    else of the session that had it last.
 
     Raises UnknownDatasetError, which names datasets of similar names, or AmbiguousDatasetError, which names all that it may be.
     """
@@ -60,11 +61,11 @@ def meant(db: sqlite3.Connection, name: str | Dataset, session: str = "") -> Mea
     lasting = _best(each for each in known if not _ends_with_session(each.dataset))
     passing = _best(each for each in known if _ends_with_session(each.dataset))
     here = _best(each for each in known if _is_of(each.dataset, session) and each.dataset.kind != "cache")
-    if lasting and not (here and here[0].fit < _ENDING <= lasting[0].fit):
+    if lasting and not (here and (here[0].fit < _ENDING <= lasting[0].fit or (here[0].fit <= lasting[0].fit and not _is_used(db, lasting, session)))):
         return _lasting(name, lasting, here)
     if not passing:
         raise UnknownDatasetError("Nothing was recorded of such a dataset", value=without_secrets(name), remedy=_near(db, name))
-    beside = f"{lasting[0].dataset} is called so, too, but for its ending." if lasting else ""
+    beside = f"{lasting[0].dataset} is called so, too{', but for its ending' if lasting[0].fit >= _ENDING else ''}." if lasting else ""
     here = here or [each for each in passing if _is_of(each.dataset, session)]
     if len({each.dataset.name for each in here or passing}) > 1 or len(here) > 1:
         raise _ambiguous(name, here or passing)
@@ -111,6 +112,12 @@ def _ends_with_session(dataset: Dataset) -> bool:
 def _is_of(dataset: Dataset, session: str) -> bool:
     """Whether it is of a session's application; one that this has more sessions of, names them by numbers: ``spark:app-1/2``."""
     return dataset.namespace.partition("/")[0] == f"spark:{session}"
+
+
+def _is_used(db: sqlite3.Connection, known: Sequence[Known], session: str) -> bool:
+    """Whether a job of the session read or wrote one of them."""
+    used = "SELECT 1 FROM passage JOIN process ON process.flow = passage.flow WHERE passage.dataset = ? AND process.session = ? LIMIT 1"
+    return any(db.execute(used, (each.id, session)).fetchone() for each in known)
 
 
 def _best(known: Iterable[Known]) -> list[Known]:

@@ -22,10 +22,10 @@ def view(session: str, name: str = "orders", kind: str = "view") -> Dataset:
     return Dataset(f"spark:{session}", name, kind)
 
 
-def wrote(output: Dataset, source: Dataset = RAW, mode: str = "created", how: str = "IDENTITY") -> Process:
-    identity = f"{output} {source}"
+def wrote(output: Dataset, source: Dataset = RAW, mode: str = "created", how: str = "IDENTITY", session: str = "s") -> Process:
+    identity = f"{output} {source} {session}"
     return Process(
-        identity, f"write {identity}", "write", "s", AT, AT, "succeeded", reads=(Access(source),), writes=(Access(output, mode, (Field("amt", "int"),)),),
+        identity, f"write {identity}", "write", session, AT, AT, "succeeded", reads=(Access(source),), writes=(Access(output, mode, (Field("amt", "int"),)),),
         columns=(ColumnEdge(output, "amt", source, "amt", how),),
     )
 
@@ -51,12 +51,20 @@ def test_a_cache_of_this_session_does_not_hide_its_table(store: DatasetStore) ->
     assert Datasets(store, "new").impact("orders", "amt").column("effect")[0] == "fails"
 
 
-def test_a_view_of_this_session_beside_a_table_is_said(store: DatasetStore) -> None:
-    store.record(wrote(view("new"), mode="defined"))
+def test_a_view_of_this_session_beside_a_table_that_it_uses_is_said(store: DatasetStore) -> None:
+    store.record(wrote(view("new"), mode="defined"), wrote(OUT, TABLE, how="TRANSFORMATION", session="new"))
     found = Datasets(store, "new").downstream("orders")
     assert found.column("dataset") == ["file:/out"]
     assert found.notes[0] == "This is file:/wh/default.orders. view spark:new/orders of this session is called so, too."
     assert Datasets(store, "new").upstream("spark:new/orders").column("dataset") == ["file:/raw"]
+
+
+def test_a_view_of_this_session_comes_before_a_table_that_it_never_used(store: DatasetStore) -> None:
+    store.record(wrote(view("new"), mode="defined"))
+    found = Datasets(store, "new").upstream("orders")
+    assert found.column("dataset") == ["file:/raw"]
+    assert found.notes[0] == "file:/wh/default.orders is called so, too."
+    assert Datasets(store, "other").downstream("orders").column("dataset") == ["file:/out"]
 
 
 def test_a_view_of_this_session_comes_before_a_file_that_is_called_so_but_for_its_ending(store: DatasetStore) -> None:
