@@ -7,10 +7,15 @@ import logging
 import sys
 import threading
 import warnings
+from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from typing import Any
+
+
+_STREAMS = 16
+"""Streams that are kept when they are not used: ``print`` does not hold the one that it writes to (before Python 3.13.3), and dies when another thread is in the midst of it and that goes."""
 
 
 class Silence:
@@ -23,6 +28,7 @@ class Silence:
         self._lock = threading.Lock()
         self._count = 0
         self._undo: list[Callable[[], None]] = []
+        self._streams: deque[_Muted] = deque(maxlen=_STREAMS)
 
     @contextmanager
     def kept(self) -> Iterator[None]:
@@ -43,7 +49,11 @@ class Silence:
         out = getattr(sys, name)
         if out is None or isinstance(out, _Muted):  # a program without a terminal; one of ours that somebody put back
             return lambda: None
-        return _replaced(sys, name, _Muted(out, self._mine))
+        muted = next((each for each in self._streams if each.of(out)), None)
+        if muted is None:
+            muted = _Muted(out, self._mine)
+            self._streams.append(muted)
+        return _replaced(sys, name, muted)
 
     def _unwarned(self) -> Callable[[], None]:
         """A filter that matches in trials alone. What is ignored is not noted as told: the real call tells it."""
@@ -118,6 +128,10 @@ class _Muted:
     def __init__(self, out: Any, mine: Callable[[], bool]) -> None:
         self._out = out
         self._mine = mine
+
+    def of(self, out: Any) -> bool:
+        """Whether it is that of a stream."""
+        return self._out is out
 
     def write(self, text: Any) -> int:
         """How much was written, or would have been."""

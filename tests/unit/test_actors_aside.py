@@ -510,6 +510,26 @@ def test_overlapping_trials_leave_streams_and_warnings_as_they_were(home):
     assert (sys.stdout, [*warnings.filters], logging.Logger.handle, builtins.open) == (out, filters, handle, opened)
 
 
+def test_threads_that_print_while_others_are_tried_do_not_end_the_process(tmp_path):
+    """``print`` of Python 3.11 holds no reference to the stream that it writes to."""
+    script = """
+import sys
+from concurrent.futures import ThreadPoolExecutor
+import pandas as pd
+from bigdebug import actors
+
+def step(number):
+    return actors.rows(lambda frame: (print("said"), frame)[1])(pd.DataFrame({"x": range(60)}))
+
+for _ in range(12):
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(step, range(8)))
+assert type(sys.stdout).__name__ == type(sys.stderr).__name__ == "TextIOWrapper"
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False, env={**os.environ, "BIGDEBUG_HOME": str(tmp_path)})
+    assert (done.returncode, done.stderr, done.stdout.count("said")) == (0, "", 96)
+
+
 def test_what_others_say_meanwhile_is_heard(home, capsys):
     with aside():
         thread = threading.Thread(target=lambda: print("mine"))  # noqa: T201
