@@ -13,7 +13,6 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
-
 _STREAMS = 16
 """Streams that are kept when they are not used: ``print`` does not hold the one that it writes to (before Python 3.13.3), and dies when another thread is in the midst of it and that goes."""
 
