@@ -60,6 +60,8 @@ class FrameDiagnosis:
         """Nodes without the rows that something throws on, the sources first; None for those that were not looked at."""
         self._looking: Looking | None = None
         self._telling = Telling(self._culprits)
+        self._last: list[CrashCulprit] = []
+        """What was found last: it is given again where who asked was interrupted before he had it."""
         self._glance: Glance | None = None
         self._glances = culprits is None and not besides
         """Whether a glance is to come yet."""
@@ -156,6 +158,8 @@ class FrameDiagnosis:
 
         Where it was interrupted, the operator is looked at anew, and what was told of it is not told again.
         """
+        if self._last and not any(known is self._last[-1] for known in reversed(self._culprits.known)):
+            return self._told()
         if self._glance is not None and (self._glance.told or len(self._clean) >= self._glance.end > self._glance.begin):
             self._end_glance(self._glance)
         if self._looking is None and len(self._clean) == len(self._steps):
@@ -165,6 +169,7 @@ class FrameDiagnosis:
         try:
             with counted(self._frames.spark.sparkContext, "finding what crashed"):
                 found = next(self._looking)
+            self._last = found
         except StopIteration as end:
             self._looking, self._partly = None, self._partly or not (self._waves.whole or self._glance)
             self._clean.append(end.value)
@@ -186,9 +191,13 @@ class FrameDiagnosis:
                 self._how = self._how._replace(confined=True)
                 return []
             raise
+        return self._told()
+
+    def _told(self) -> list[CrashCulprit]:
+        """What was found last."""
         if self._glance is not None and self._glance.asked:
-            self._glance.told = found
-        return found
+            self._glance.told = self._last
+        return self._last
 
     def _end_glance(self, glance: Glance) -> None:
         """From here on all rows are looked at; where the glance had one, from the step on at which it began."""
