@@ -21,6 +21,9 @@ _TOGETHER, _LAST = (64, 256), 4
 _MORE = (256, 4_096)
 """So many, if nothing came of these."""
 
+_FEW_ROWS = 100_000
+"""Rows that two groups have at most which are tried although they are much of the frame: pandas takes some milliseconds for so many."""
+
 _ROWS = 4_096
 """Rows that groups which are tried together have at most."""
 
@@ -67,7 +70,8 @@ class SomeGroups:
         if len(self._small) <= _ALL:
             smallest = self._smallest(most)
             if len(smallest) < 2:
-                smallest = self._smallest(self._count // 8)[:2]
+                two = self._smallest(_FEW_ROWS)[:2]
+                smallest = two if len(two) > 1 else self._smallest(self._count // 8)[:2]
             few = min(self._alone, len(smallest)) if len(smallest) > _ALL or self._count >= _MANY else len(smallest)
             return np.sort(smallest[np.linspace(0, len(smallest) - 1, few).astype(np.int64)]) if few else smallest
         odd = self._oddest[self._sizes[self._oddest] <= most]

@@ -154,6 +154,15 @@ def test_groups_with_odd_rows_are_tried_among_many(home, name, count):
     assert "wrong has no lineage" in notes(home, actors.groups(GROUPS[name], by="k", name="wrong"), frame)[0]
 
 
+@pytest.mark.parametrize(("count", "groups"), [(30_000, 2), (100_000, 2), (100_000, 5)])
+def test_a_few_large_groups_are_tried(home, count, groups):
+    frame = pd.DataFrame({"k": np.arange(count) % groups, "a": np.arange(count) % 7})
+    actors.groups(lambda f: f.groupby("k").a.sum(), by="k")(frame)
+    assert not [why for why in actors.steps()[-1].incomplete if "believed" in why]
+    actors.groups(lambda f: f.groupby("k").a.sum() / f.a.sum(), by="k")(frame)
+    assert "has no lineage" in actors.steps()[-1].incomplete[-1]
+
+
 @pytest.mark.parametrize("rows", [1, 3_000])
 def test_the_same_groups_are_tried_once(rows):
     """Of large groups few are small enough to be tried, and they were, again and again."""
