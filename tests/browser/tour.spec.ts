@@ -1,4 +1,4 @@
-import { expect, test, type Desk } from './harness';
+import { expect, test } from './harness';
 
 /** Cells of the tour, by what they do. */
 const CRASH = 4;
@@ -7,25 +7,16 @@ const TRACE = 12;
 const LOCALIZE = 14;
 const BRUSH = 18;
 
-/** Runs all cells by JupyterLab's menu, as often as it takes to begin: a notebook that has just been opened loses the first one. Waits for the last. */
-async function runAll(desk: Desk): Promise<void> {
-  await expect(async () => {
-    await desk.page.getByRole('menuitem', { name: 'Run', exact: true }).click();
-    await desk.page.locator('.lm-Menu-item[data-command="runmenu:run-all"]').click();
-    await expect(desk.prompt(BRUSH)).not.toHaveText('[ ]:', { timeout: 5_000 });
-  }).toPass({ timeout: 60_000 });
-  await expect(desk.prompt(BRUSH)).toHaveText(/\[\d+\]:/, { timeout: 240_000 });
-}
-
 test.setTimeout(600_000);
 
 test('the tour, from top to bottom, and everything in it to be touched', async ({ desk, lab }) => {
   await desk.page.goto(lab.example('tour.ipynb', 'flights_data.py'));
   await expect(desk.page.locator('.jp-Notebook-ExecutionIndicator[data-status=idle]')).toBeVisible();
   await desk.openPanel();
-  await runAll(desk);
+  await desk.runAll(BRUSH);
   const runs = desk.panel.locator('.bd-run');
   await expect(runs.filter({ hasText: '9,431 culprits' })).not.toHaveCount(0);
+  await desk.picture('tour-runs');
 
   const crashes = desk.cell(CULPRITS).locator('.bd-crashes');
   await crashes.scrollIntoViewIfNeeded();
@@ -81,6 +72,8 @@ test('the tour, from top to bottom, and everything in it to be touched', async (
   }
   await desk.start(CRASH);
   await expect(runs.filter({ hasText: 'culprit' })).toHaveCount(1);
+  await desk.picture('tour-restarted');
   await desk.page.reload();
   await expect(runs.filter({ hasText: 'culprit' })).toHaveCount(1);
+  await desk.picture('tour-reloaded');
 });
