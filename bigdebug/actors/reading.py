@@ -36,7 +36,7 @@ def read_csv(path: Path, **options: Any) -> pd.DataFrame:
         raise untraceable("read_csv", f"header={header!r}")
     if str(options.get("engine") or "").startswith("python") and options.get("nrows") is not None:
         raise untraceable("read_csv", "engine='python' and nrows")  # it skips rows with one empty cell, and only a count of all tells
-    return _read(path, lambda: pd.read_csv(path, **options), "csv", csv_options(options, header is not None), whole=options.get("nrows") is None)
+    return _read(path, lambda: pd.read_csv(path, **options), "csv", csv_options(options, header is not None), options.get("nrows"))
 
 
 def read_json(path: Path, **options: Any) -> pd.DataFrame:
@@ -47,7 +47,7 @@ def read_json(path: Path, **options: Any) -> pd.DataFrame:
     allow(options, "read_json", compression="infer")
     if not options.get("lines"):
         raise untraceable("read_json", "lines=False")
-    return _read(path, lambda: pd.read_json(path, **options), "json", encoding(options), whole=options.get("nrows") is None)
+    return _read(path, lambda: pd.read_json(path, **options), "json", encoding(options), options.get("nrows"))
 
 
 def read_parquet(path: Path, **options: Any) -> pd.DataFrame:
@@ -69,10 +69,11 @@ def read_parquet(path: Path, **options: Any) -> pd.DataFrame:
     return frame
 
 
-def _read(path: Path, read: Callable[[], Any], form: str, options: tuple[tuple[str, str], ...], whole: bool = True) -> Any:
-    """What ``read`` gives: of the ``whole`` file, or of its first rows. The digest of the file is taken meanwhile."""
+def _read(path: Path, read: Callable[[], Any], form: str, options: tuple[tuple[str, str], ...], lines: int | None = None) -> Any:
+    """What ``read`` gives: of the whole file, or of so many ``lines`` at most. The digest of the file is taken meanwhile."""
     name = of_pandas(path, form)
     with stamping([name]) as stamps:
         frame = read()
-    FRAMES.tell(frame, [Extent(name, Unit.ROW, form, options, stamps[name], len(frame) if whole else None)], [len(frame)])
+    if lines is None or len(frame) <= lines:  # else several rows stand in a line of JSON, and which do nobody knows
+        FRAMES.tell(frame, [Extent(name, Unit.ROW, form, options, stamps[name], len(frame) if lines is None else None)], [len(frame)])
     return frame

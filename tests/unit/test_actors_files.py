@@ -77,6 +77,14 @@ def test_first_rows_that_count_no_file_are_refused(tmp_path):
     assert len(actors.read_csv(tmp_path / "f.csv", nrows=2)) == 2
 
 
+def test_more_rows_than_lines_are_not_told_line_by_line(tmp_path):
+    (tmp_path / "f.json").write_text('{"k": "x"}, {"k": "y"}\n{"k": "z"}\n{"k": "v"}\n')
+    frame = actors.read_json(tmp_path / "f.json", lines=True, nrows=2)
+    assert len(frame) == 3
+    actors.to_csv(frame, tmp_path / "out.csv", index=False)
+    assert not pipeline(actors.steps).backward("out.csv", lines=[3]).exact
+
+
 def test_files_in_the_users_home_are_read_and_written_where_pandas_does(tmp_path, monkeypatch):
     monkeypatch.setenv("HOME", str(tmp_path))
     (tmp_path / "f.csv").write_text("k\nx\ny\n")
