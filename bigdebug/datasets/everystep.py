@@ -23,6 +23,7 @@ class EverySteps:
         self._whole = whole
         self._upstream = upstream
         self._unknown = whole.unknown(upstream)
+        self._over_all: dict[int, list[Step]] = {}
 
     def of(self, column: tuple[int, str]) -> list[Step]:
         """As a question would answer, in order."""
@@ -30,14 +31,19 @@ class EverySteps:
         found: list[Step] = []
         for each in (here, *self._whole.touching.get(here, NONE)):
             if self._upstream:
-                names = (name, "") if name else None
-                found += [edge[3:] for edge in self._whole.edges_to(each, name) if names is None or edge[2] in names]
+                found += [edge[3:] for edge in self._whole.edges_to(each, name) if not name or edge[2] in (name, "")]
             else:
                 results = self._whole.results
                 found += [(edge[1], edge[2], edge[5]) for edge in self._whole.edges_from(each, name) if edge[4] == name or not name if edge[1] not in results]
         if here in self._unknown:
             found += [(far, name if renamed else "", IDENTITY if renamed else UNKNOWN) for far, renamed in self._unknown[here]]
         return in_order(found)
+
+    def over_all(self, here: int) -> list[Step]:
+        """From where all columns of a dataset are made, or are decided over, where there are many: few are told of each column. Upstream alone."""
+        if here not in self._over_all:
+            self._over_all[here] = in_order([edge[3:] for each in (here, *self._whole.touching.get(here, NONE)) for edge in self._whole.over_all.get(each, NONE)])
+        return self._over_all[here]
 
 
 def in_order(some: list[Any]) -> list[Any]:

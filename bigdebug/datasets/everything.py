@@ -103,12 +103,14 @@ class Everything:
         return self._numbers(f"SELECT id FROM dataset WHERE {RESULT}")
 
     def edges_to(self, dataset: int, name: str) -> Sequence[_Edge]:
-        """The edges that lead to a column of a dataset, or to all of it; and perhaps others that lead to it."""
+        """The edges that lead to a column of a dataset; of few those that lead to all of it and perhaps others, too."""
         edges = self._by_output.get(dataset, NONE)
-        if len(edges) <= _FEW or not name:
-            return edges
-        named = self._named(dataset, 2, edges)
-        return (*named.get(name, NONE), *named.get("", NONE))
+        return edges if len(edges) <= _FEW or not name else self._named(dataset, 2, edges).get(name, NONE)
+
+    @cached_property
+    def over_all(self) -> dict[int, tuple[_Edge, ...]]:
+        """The edges that lead to all columns of a dataset at once, of those that have many."""
+        return {dataset: tuple(edge for edge in edges if not edge[2]) for dataset, edges in self._by_output.items() if len(edges) > _FEW}
 
     def edges_from(self, dataset: int, name: str) -> Sequence[_Edge]:
         """The edges that lead from a column of a dataset; and perhaps others that lead from it."""

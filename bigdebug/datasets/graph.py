@@ -16,7 +16,7 @@ from operator import itemgetter
 from typing import NamedTuple
 
 from bigdebug.datasets.ends import ENDS, RESULT, ending
-from bigdebug.datasets.everystep import Step
+from bigdebug.datasets.everystep import Step, in_order
 from bigdebug.datasets.everything import everything, is_held
 from bigdebug.datasets.steps import Steps
 from bigdebug.datasets.uses import DIRECT, IDENTITY, UNKNOWN
@@ -134,13 +134,17 @@ def columns_reached(db: sqlite3.Connection, start: int, column: str, upstream: b
     seen = {(start, column, IDENTITY)}
     standing = [(start, column, IDENTITY)]
     asking = Steps(db, upstream)
+    once = _Once()
     steps = 0
     while standing:
         steps += 1
         near = asking((here, name) for here, name, _ in standing)
+        over_all = asking.over_all(here for here, _, _ in standing)
         reached_now: list[tuple[int, str, str]] = []
         for here, name, so_far in standing:
             further = near((here, name)) if upstream else _without_covered(near((here, name)), so_far)
+            if over_all is not None and name and (every := over_all(here)) and (more := once((here, so_far == UNKNOWN), every)):
+                further = in_order([*further, *more])
             if not any(step[2] in _GOES_ON for step in further):
                 found.ends[here, name] = None
             for far, other, how in further:
@@ -158,6 +162,21 @@ def columns_reached(db: sqlite3.Connection, start: int, column: str, upstream: b
     found.steps.pop((start, column), None)
     found.how.pop((start, column), None)
     return found
+
+
+class _Once:
+    """What goes into all columns of a dataset by value is gone on with for each. What decides over them is the same for all, and gone on with for the first."""
+
+    def __init__(self) -> None:
+        self._values: dict[tuple[int, bool], Sequence[Step]] = {}
+
+    def __call__(self, here: tuple[int, bool], every: Sequence[Step]) -> Sequence[Step]:
+        """Where to go on from a column of a dataset, and whether it is known how that is used."""
+        values = self._values.get(here)
+        if values is None:
+            self._values[here] = [step for step in every if step[2] in DIRECT]
+            return every
+        return values
 
 
 def is_direct(how: Iterable[str]) -> bool:

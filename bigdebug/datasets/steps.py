@@ -25,13 +25,19 @@ _UNKNOWN_STEP = """
 
 _MADE_OF = f"""{_ASKED}
 SELECT asked.id, asked.name, edge.input, edge.used, edge.how FROM asked CROSS JOIN touch ON touch.dataset = asked.id
-CROSS JOIN edge ON edge.output = touch.other AND edge."column" IN (asked.name, '') WHERE asked.name <> ''
+CROSS JOIN edge ON edge.output = touch.other AND edge."column" = asked.name WHERE asked.name <> ''
 UNION SELECT asked.id, asked.name, edge.input, edge.used, edge.how FROM asked CROSS JOIN touch ON touch.dataset = asked.id
 CROSS JOIN edge ON edge.output = touch.other WHERE asked.name = ''
 UNION SELECT asked.id, asked.name, far.dataset, {_UNKNOWN_STEP.format(end="near")} FROM asked CROSS JOIN touch ON touch.dataset = asked.id
 CROSS JOIN passage near ON near.dataset = touch.other AND near.written = 1 CROSS JOIN flow ON flow.id = near.flow AND flow.lineage IS NULL
 CROSS JOIN passage far ON far.flow = near.flow AND far.written = 0
 """
+
+_DECIDES = """
+SELECT DISTINCT some.value, edge.input, edge.used, edge.how FROM json_each(?) some CROSS JOIN touch ON touch.dataset = some.value
+CROSS JOIN edge ON edge.output = touch.other AND edge."column" = ''
+"""
+"""What decides over all columns of a dataset, or goes into them: asked once, for it is the same for each of hundreds."""
 
 _MAKES = f"""{_ASKED}
 SELECT asked.id, asked.name, edge.output, edge."column", edge.how FROM asked CROSS JOIN touch ON touch.dataset = asked.id
@@ -45,12 +51,13 @@ CROSS JOIN passage far ON far.flow = near.flow AND far.written = 1 CROSS JOIN da
 
 
 class Steps:
-    """One step from each of some columns; each is asked once, as long as they are asked one by one."""
+    """One step from each of some columns; each is asked once, as long as they are asked one by one. Upstream those ``over_all`` are apart."""
 
     def __init__(self, db: sqlite3.Connection, upstream: bool) -> None:
         self._db = db
         self._upstream = upstream
         self._known: dict[Column, list[Step]] = {}
+        self._over_all: dict[int, list[Step]] = {}
         self._ends: dict[int, bool] = {}
         self._questions = 0
         self._all: Everything | None = everything(db) if is_held(db) else None
@@ -72,6 +79,19 @@ class Steps:
             self._ask(columns)
         return self._known.__getitem__ if self._all is None else self._all.steps(self._upstream).of
 
+    def over_all(self, datasets: Iterable[int]) -> Callable[[int], Sequence[Step]] | None:
+        """What says of each of these datasets from where all of its columns are made, or are decided over; None if that is said of each column. Upstream alone."""
+        if not self._upstream:
+            return None
+        if self._all is not None:
+            return self._all.steps(upstream=True).over_all if self._all.over_all else None
+        new = [each for each in dict.fromkeys(datasets) if each not in self._over_all]
+        if new:
+            self._over_all.update((each, []) for each in new)
+            for here, *step in self._db.execute(_DECIDES, (json.dumps(new),)):
+                self._over_all[here].append((step[0], step[1], step[2]))
+        return self._over_all.__getitem__
+
     def _ask(self, columns: Iterable[Column]) -> None:
         new = [column for column in dict.fromkeys(columns) if column not in self._known]
         self._questions += bool(new)
@@ -85,6 +105,10 @@ class Steps:
 
 
 def steps_from(db: sqlite3.Connection, columns: Sequence[Column], upstream: bool) -> Mapping[Column, list[Step]]:
-    """One step from each of some columns."""
-    found = Steps(db, upstream)(columns)
-    return {column: found(column) for column in columns}
+    """One step from each of some columns, also those from all of their dataset."""
+    asking = Steps(db, upstream)
+    found = asking(columns)
+    over_all = asking.over_all(here for here, _ in columns)
+    if over_all is None:
+        return {column: found(column) for column in columns}
+    return {(here, name): [*found((here, name)), *(over_all(here) if name else ())] for here, name in columns}

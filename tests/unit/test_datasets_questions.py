@@ -17,6 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bigdebug.datasets.drawing import DatasetNode, JobNode
+from bigdebug.datasets.graph import _over
 from bigdebug.datasets.layers import layered
 from bigdebug.datasets.model import Access, Cell, ColumnEdge, Dataset, Field, Process
 from bigdebug.datasets.naming import of_path, of_session, of_table
@@ -447,6 +448,26 @@ def test_the_table_of_a_stream_is_followed_to_what_the_stream_read(tmp_path: Pat
     assert Datasets(store).upstream("/out", "a").column("dataset") == ["spark:app/live", "file:/in"]
     assert Datasets(store).downstream("/in", "a").column("dataset") == ["spark:app/live", "file:/out"]
     assert Datasets(store).upstream("/out").column("dataset") == ["spark:app/live", "file:/in"]
+    store.close()
+
+
+@pytest.mark.parametrize("far", [0, 64])
+def test_what_decides_over_hundreds_of_columns_is_followed_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, far: int) -> None:
+    """As ``dropDuplicates()`` does: each step of a pipeline once took a second for 300 columns."""
+    monkeypatch.setattr("bigdebug.datasets.steps.FAR", far)
+    names, places = [f"c{i}" for i in range(100)], [of_path(f"/step/{i}") for i in range(7)]
+    store = DatasetStore(tmp_path / "s.sqlite")
+    for i, (source, target) in enumerate(pairwise(places)):
+        store.record(process(i, f"step {i}", [source], [target], [
+            *((target, name, source, name, "IDENTITY") for name in names), *((target, "", source, name, "GROUP_BY") for name in names),
+        ]))
+    before = _over.cache_info()
+    answer = Datasets(store).upstream("/step/6", "c7")
+    after = _over.cache_info()
+    assert len(answer) == 600
+    assert [row["how"] for row in answer if row["column"] == "c7"] == ["group by, identity"] * 6
+    assert {row["how"] for row in answer if row["column"] != "c7"} == {"group by"}
+    assert after.hits + after.misses - before.hits - before.misses < 3_000
     store.close()
 
 
