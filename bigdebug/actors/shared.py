@@ -190,7 +190,8 @@ def checked(function: FunctionType) -> Named:
         if not (isinstance(vars(builtins)[name], type) or fixed(vars(builtins)[name]) or _of_library(vars(builtins)[name])):
             raise Untried(f"{name!r} was put among Python's own names")
     for name in sorted(found.globals & scope.keys()):
-        if live(scope[name].__name__ if isinstance(scope[name], ModuleType) else getattr(scope[name], "__module__", "")):
+        value = scope[name]
+        if live(value.__name__ if isinstance(value, ModuleType) else value.__module__ if isinstance(value, (FunctionType, BuiltinFunctionType, type)) else ""):
             raise Untried(f"{function.__name__} uses {name!r}, which stands for something elsewhere")
     return found
 
