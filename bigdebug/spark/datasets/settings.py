@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from pyspark import SparkContext
+from pyspark.sql import SparkSession
 from pyspark.sql.conf import RuntimeConfig
 
 from bigdebug.datasets.secrets import Secrets, secret_name
@@ -40,8 +41,8 @@ class Settings:
         self._environment: dict[str, str] = {}
 
     def open(self) -> None:
-        """Those of the application, and what ``spark.conf.set`` sets from here on. Some ten calls of the JVM."""
-        self._undo.append(wrapped(RuntimeConfig, "set", self._set))
+        """Those of the application, and from here on what ``spark.conf.set`` and a builder set, and texts of SQL are given by names. Some ten calls of the JVM."""
+        self._undo += [wrapped(RuntimeConfig, "set", self._set), wrapped(SparkSession.Builder, "getOrCreate", self._built), wrapped(SparkSession, "sql", self._given)]
         log = logging.getLogger("bigdebug")
         log.addFilter(self._secrets.logged)
         self._undo.append(lambda: log.removeFilter(self._secrets.logged))
@@ -51,7 +52,7 @@ class Settings:
         self._learn_hadoop()
 
     def close(self) -> None:
-        """``spark.conf.set`` is as it was."""
+        """PySpark's methods are as they were."""
         while self._undo:
             self._undo.pop()()
 
@@ -74,6 +75,20 @@ class Settings:
     def _set(self, method: Any, conf: Any, key: Any, value: Any) -> None:
         method(conf, key, value)
         self._secrets.learn({str(key): str(value)})
+
+    def _built(self, method: Any, builder: Any) -> Any:
+        """A builder changes settings of a session that is there."""
+        session = method(builder)
+        self._secrets.learn({str(name): str(value) for name, value in builder._options.items()})
+        return session
+
+    def _given(self, method: Any, session: Any, *args: Any, **kwargs: Any) -> Any:
+        """What a text of SQL is given is in no text of it, but in messages."""
+        said = ((str(name), value) for each in (*args, *kwargs.values(), kwargs) if isinstance(each, dict) for name, value in each.items())
+        secret = {name: value for name, value in said if isinstance(value, str) and secret_name(name)}
+        if secret:
+            self._secrets.learn(secret)
+        return method(session, *args, **kwargs)
 
     def _learn_hadoop(self) -> None:
         self._count, self._read = int(self._hadoop.size()), time.monotonic()
