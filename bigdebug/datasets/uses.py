@@ -101,7 +101,7 @@ class Reader:
         if tree.name == "AttributeReference":
             return known.get(tree.id or 0, NOTHING)
         if tree.name == "VariableReference":
-            return self._variable(str(tree.fields["originalNameParts"][-1]).lower())
+            return self._variable(str(tree.fields["originalNameParts"]).strip("[]").rpartition(",")[2].strip().lower())  # Spark writes no list: [session, x]
         if tree.name == "OuterReference":
             return self.every(tree.trees("e"), known).union(*below)
         if tree.subquery is not None:

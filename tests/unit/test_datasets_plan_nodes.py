@@ -127,7 +127,7 @@ def test_a_cogroup_is_grouped_by_the_first_columns_of_both() -> None:
 
 
 def test_variables_that_are_made_of_data_are_leaves() -> None:
-    used = over("Project", SOURCE, projectList=[alias(3, "c", over("Add", column(1, "a"), over("VariableReference", originalNameParts=["session", "Most"])))])
+    used = over("Project", SOURCE, projectList=[alias(3, "c", over("Add", column(1, "a"), over("VariableReference", originalNameParts="[session, Most]")))])
     assert told(used) == ({"c": {"a TRANSFORMATION"}}, set(), ())
     assert told(used, variables=("most",)) == ({"c": {"a TRANSFORMATION", "most TRANSFORMATION"}}, set(), ())
 
