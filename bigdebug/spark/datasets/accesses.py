@@ -81,9 +81,10 @@ def _view(relations: Relations, tree: Tree) -> Leaf:
 
 
 def accesses_of(relations: Relations, leaves: Sequence[Leaf], scans: Iterable[Scan]) -> tuple[Access, ...]:
-    """What leaves read, each dataset once, with rows and bytes as far as scans counted them; and the caches that were read besides."""
+    """What leaves read, each dataset once, with rows and bytes where all of its scans counted them; and the caches that were read besides."""
     found = {dataset: Access(dataset, "read", leaf.schema) for leaf in reversed(leaves) for dataset in reversed(leaf.datasets)}
     found = dict(reversed(found.items()))
+    counted: dict[Dataset, list[Scan]] = {}
     for scan in scans:
         if scan.kind == "InMemoryTableScanExec":
             datasets: tuple[Dataset, ...] = (relations.of_cache(scan.node),)
@@ -91,8 +92,9 @@ def accesses_of(relations: Relations, leaves: Sequence[Leaf], scans: Iterable[Sc
         else:
             datasets = next((leaf.datasets for leaf in leaves if scan.ids and scan.ids <= leaf.ids and leaf.made != _TURNED), ()) or relations.of_scan(scan.node, scan.kind)
         if len(datasets) == 1 and datasets[0] in found:
-            known = found[datasets[0]]
-            found[known.dataset] = summed(known, Access(known.dataset, rows=scan.rows, size=scan.size))
+            counted.setdefault(datasets[0], []).append(scan)
+    for dataset, each in counted.items():
+        found[dataset] = replace(found[dataset], rows=_all(scan.rows for scan in each), size=_all(scan.size for scan in each))
     return tuple(found.values())
 
 
@@ -133,6 +135,16 @@ def _type(value: Any) -> str:
 def summed(one: Access, other: Access) -> Access:
     """Two accesses to a dataset as one, with the rows and bytes of both, as far as they are known."""
     return replace(one, schema=one.schema or other.schema, rows=_sum(one.rows, other.rows), size=_sum(one.size, other.size))
+
+
+def _all(counts: Iterable[int | None]) -> int | None:
+    """The sum of what was counted; None if something was not, for then it is not known."""
+    total = 0
+    for count in counts:
+        if count is None:
+            return None
+        total += count
+    return total
 
 
 def _sum(one: int | None, other: int | None) -> int | None:
