@@ -1,4 +1,4 @@
-"""What is recorded of jobs that few programs have: names in capitals, session variables, groups of the user's within a stream, keywords."""
+"""What is recorded of jobs that few programs have: names in capitals, session variables, what batches of streams do, several commands in one, keywords."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
+from pyspark.errors import PySparkException
 from pyspark.ml import Estimator, Model
 from pyspark.sql import functions as F
 
@@ -130,8 +131,8 @@ read files in 30 rows
 read view o_in
 appended table default.o_several
 overwritten files several
-a < in.k IDENTITY
 * < in.v FILTER
+a < in.k IDENTITY
 v < in.v IDENTITY
 """.strip()
 
@@ -188,3 +189,70 @@ def test_an_rdd_of_a_pattern_reads_what_matches(recorded: Recorded) -> None:
         spark.sparkContext.textFile(f"{folder}/patterns/day_*/part-*").count()
 
     assert recorded.said(job).split("\n\n")[-1] == "rdd succeeded\nread files patterns/day_1\nread files patterns/day_2"
+
+
+def test_secrets_that_a_builder_or_a_text_of_sql_is_given_are_in_no_message(recorded: Recorded) -> None:
+    def job(spark: Any, folder: str) -> None:
+        type(spark).builder.config("spark.my.password", "plantA17zz").getOrCreate()
+        for text, given in (
+            ("select raise_error('plantA17zz')", {}), ("select raise_error(:token)", {"args": {"token": "plantB17zz"}}), ("select raise_error({pwd})", {"pwd": "plantC17zz"}),
+        ):
+            with pytest.raises(PySparkException):
+                spark.sql(text, **given).collect()
+
+    try:
+        failed = recorded.of(job)
+    finally:
+        recorded.spark.conf.unset("spark.my.password")
+    assert [process.status for process in failed] == ["failed"] * 3
+    assert "plant" not in repr(failed)
+    assert all("***" in process.error for process in failed)
+
+
+def test_what_a_variable_of_the_session_is_made_of_goes_on_where_it_is_used(recorded: Recorded) -> None:
+    said = _sql(
+        recorded, "declare variable o_most bigint default 3", "set variable o_most = (select max(v) from o_in)", "select k from o_in where v = o_most",
+        "set variable o_most = 5", "select s from o_in where v = o_most",
+    )
+    assert said.split("\n\n") == ["""
+command succeeded
+read files in 20 rows
+read view o_in
+defined memory variable o_most
+o_most < in.v AGGREGATION
+""".strip(), """
+query succeeded
+read files in 10 rows
+read memory variable o_most
+read view o_in
+created memory result
+* < in.v FILTER
+* < variable o_most.o_most FILTER
+k < in.k IDENTITY
+""".strip(), """
+query succeeded
+read files in 10 rows
+read view o_in
+created memory result
+* < in.v FILTER
+s < in.s IDENTITY
+""".strip()]
+
+
+def test_what_a_batch_saves_as_an_rdd_is_made_of_what_the_stream_reads(recorded: Recorded) -> None:
+    def job(spark: Any, folder: str) -> None:
+        source = spark.readStream.schema("k long, v long, s string").parquet(f"{folder}/in")
+        stream = source.writeStream.option("checkpointLocation", f"{folder}/rdd_check")
+        query = stream.foreachBatch(lambda batch, number: batch.rdd.map(str).saveAsTextFile(f"{folder}/saved_{number}")).start()
+        query.processAllAvailable()
+        query.stop()
+
+    (stream,) = recorded.of(job)
+    assert [access.dataset.name.rpartition("/")[2] for access in (*stream.reads, *stream.writes)] == ["in", "saved_0"]
+    assert (stream.status, stream.opaque) == ("succeeded", ("saveAsTextFile",))
+
+
+def test_rows_are_not_known_where_one_of_two_scans_does_not_know_them(recorded: Recorded) -> None:
+    """Rows are sampled before they are sorted, which reads them once more."""
+    said = recorded.said(lambda spark, folder: spark.table("o_in").orderBy("v").select("k").union(spark.table("o_in").select("v")).collect())
+    assert "read files in\n" in said

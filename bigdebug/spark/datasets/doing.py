@@ -42,6 +42,9 @@ class Doing:
     tags: set[str] = field(default_factory=set)
     """Those of its jobs."""
 
+    within: int | None = None
+    """The number of the query that runs it, which then does what it does: of its jobs Spark tells as of that query's."""
+
     def take(self, reading: Reading, tags: Iterable[str]) -> None:
         """One of its jobs, with these tags, did this."""
         self.tags.update(tags)
@@ -104,6 +107,11 @@ class Doings:
     def of(self, tags: Iterable[str]) -> Doing | None:
         """What is being done by a job with these tags."""
         return next((self._known[tag] for tag in tags if tag in self._known), None)
+
+    def is_within(self, tag: str) -> bool:
+        """Whether a query runs what was being done."""
+        known = self._known.get(tag)
+        return known is not None and known.within is not None
 
     def over(self, tag: str) -> Doing | None:
         """What was being done, and is not any more."""

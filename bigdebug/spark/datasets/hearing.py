@@ -28,7 +28,7 @@ _OTHERS = (
     f"{_SQL}Start", f"{_SQL}End", f"{_STREAM}StartedEvent", f"{_STREAM}TerminatedEvent", "org.apache.spark.sql.catalyst.catalog.DropTableEvent",
 )
 
-_QUERY = "spark.sql.execution.id"
+QUERY = "spark.sql.execution.id"
 """The property of a job that says of which query it is."""
 
 _AT_ONCE = 256
@@ -114,7 +114,7 @@ def _listener(sc: SparkContext, queue: Any) -> Any:
     properties = h.named("java.util.Properties")
     started = h.virtual(f"{_JOB}Start", "properties", properties)
     text = h.named("java.lang.String")
-    query = h.given(h.virtual("java.util.Properties", "getProperty", text, text), _QUERY)
+    query = h.given(h.virtual("java.util.Properties", "getProperty", text, text), QUERY)
     is_known = h.then(query, h.static("java.util.Objects", "nonNull", h.truth, h.named("java.lang.Object")).asType(h.kind(h.truth, text)))
     of_query = h.then(started, h.both(h.static("java.util.Objects", "nonNull", h.truth, h.named("java.lang.Object")), is_known, properties))
     return h.object_of("org.apache.spark.scheduler.SparkListenerInterface", {

@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import Any
 
 from bigdebug.datasets.model import Access, Process
-from bigdebug.spark.datasets.doing import Doings
+from bigdebug.spark.datasets.doing import Doing, Doings
 from bigdebug.spark.datasets.hearing import ENDED
 from bigdebug.spark.datasets.processes import Processes, time_of
 from bigdebug.spark.datasets.reading import Reading, read, read_frame, together
@@ -129,6 +129,16 @@ class Queries:
     def read_frame(self, frame: Any) -> Reading | None:
         """What the query of a DataFrame reads, whether it ever runs or not."""
         return read_frame(self._relations(frame._jdf.queryExecution(), ""), frame)
+
+    def does(self, doing: Doing) -> bool:
+        """Whether a query that runs does what a program did, for it runs that program: foreachBatch."""
+        begun = self._begun.get(doing.within) if doing.within is not None else None
+        if begun is None:
+            return False
+        made = doing.now()
+        outer = self._begun.get(begun.root, begun)
+        outer.within.append(Reading(made.text, made.reads, made.writes, made.columns, (*made.opaque, made.text)))
+        return True
 
     def behind(self, rdds: Collection[int]) -> list[tuple[Access, ...]]:
         """What the queries read that are among RDDs with these numbers in the JVM."""

@@ -16,6 +16,7 @@ from pyspark.errors import PySparkException
 from bigdebug.datasets.model import Access
 from bigdebug.datasets.naming import of_path
 from bigdebug.spark.datasets.doing import Doings, wrapped
+from bigdebug.spark.datasets.hearing import QUERY
 from bigdebug.spark.datasets.names import folded
 from bigdebug.spark.datasets.places import matching, qualified
 from bigdebug.spark.datasets.reading import Reading
@@ -183,6 +184,8 @@ def watch_saves(sc: SparkContext, name: str, doings: Doings) -> list[Callable[[]
             with doings.doing("rdd", f"{name}.{method.__name__}.{dataset}", text=method.__name__) as doing:
                 if doing is not None and place:
                     doing.of(writes=[Access(dataset, "created")])
+                    query = sc.getLocalProperty(QUERY)
+                    doing.within = int(query) if query else None
                 return method(rdd, *args, **kwargs)
 
         return around

@@ -163,6 +163,8 @@ class Recording:
             mark = str(told.event)
             if mark in self._marks:
                 self._marks.pop(mark).set()
+            elif mark.startswith(_OVER) and self._doings.is_within(mark.removeprefix(_OVER)):  # before that query ends
+                self._done(mark.removeprefix(_OVER))
             elif mark.startswith(_OVER):  # Spark may not have told of its last job yet
                 self._hearing.come(_PATIENCE)
                 self._hearing.mark(mark.removeprefix(_OVER))
@@ -198,7 +200,7 @@ class Recording:
     def _done(self, tag: str) -> None:
         """What a program did by several jobs is over, and Spark has told of all of them."""
         doing = self._doings.over(tag)
-        if doing is not None:
+        if doing is not None and not self._queries.does(doing):
             process = doing.now()
             process = replace(process, cell=self._processes.cell_at(process.started))
             self._tell(self.runs.joined(process, doing.tags))
