@@ -151,13 +151,15 @@ def test_what_is_reached_is_what_was_done(tmp_path_factory: pytest.TempPathFacto
                 if upstream:
                     assert found == right
                     continue
-                # Downstream a column is not said to be decided over if all of its dataset is.
-                whole = {name for name, other in right if other == "(all columns)"}
-                for key in found.keys() | right.keys():
-                    if key[0] in whole and key[1] != "(all columns)":
-                        assert key not in found or found[key][1] <= right[key][1]
-                    else:
-                        assert found.get(key) == right.get(key)
+                # Downstream a column is not said to be decided over if all of its dataset is; what goes into it by value is told of each.
+                assert {name for name, _ in found} == {name for name, _ in right}
+                for key, (steps, hows) in found.items():
+                    assert steps >= right[key][0]
+                    assert hows <= right[key][1]
+                for key, (_, hows) in right.items():
+                    values = hows & {how.lower() for how in DIRECT}
+                    assert values == (found[key][1] if key in found else set()) & {how.lower() for how in DIRECT}
+                    assert key in found or (key[0], "(all columns)") in found
     store.close()
 
 
