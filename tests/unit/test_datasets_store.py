@@ -497,7 +497,7 @@ def test_one_that_can_only_be_read_is_asked_and_recording_goes_on(tmp_path: Path
 def test_processes_that_are_read_one_by_one_keep_nobody_from_writing(store: DatasetStore) -> None:
     store.record(*map(again, range(250)))
     other = DatasetStore(store.path, retention=Retention(processes=10))
-    read = []
+    read: list[str] = []
     for process in store.each():
         if not read:
             other.record(again(999))  # takes all but the last ten away
