@@ -190,6 +190,9 @@ export const test = base.extend<{ desk: Desk }, { lab: Lab }>({
   ],
   desk: async ({ page, lab }, use, info) => {
     const desk = new Desk(page, lab);
+    // A cell that is run before the notebook has its kernel asks for one.
+    const asking = page.locator('.jp-Dialog').getByRole('button', { name: 'Select', exact: true });
+    await page.addLocatorHandler(asking, () => asking.click());
     await use(desk);
     if (info.status !== info.expectedStatus) {
       console.log(lab.log.split('\n').slice(-30).join('\n'));
