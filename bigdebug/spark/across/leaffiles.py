@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bigdebug.model import POSITION_BITS, POSITION_MASK
-from bigdebug.spark.sql.formats import format_of, option, reader_of
+from bigdebug.spark.sql.formats import format_of, option, reader_of, said
 from bigdebug.spark.sql.leaf import Leaf, local
 from bigdebug.spark.sql.plans.catalyst import Catalyst
 from bigdebug.trace.across.facts import digested
@@ -29,6 +29,9 @@ _CUTTING = ("header", "sep", "delimiter", "quote", "escape", "charToEscapeQuoteE
 """Options that decide where a record begins, and which are none."""
 
 _ALSO = {"delimiter": "sep", "charset": "encoding"}
+
+_NUL = ("quote", "escape")
+"""Of which an empty one is NUL to Spark, and not its default."""
 
 
 @dataclass(frozen=True)
@@ -71,7 +74,8 @@ class LeafFiles:
 
     def extents(self, stamps: Mapping[str, FileStamp]) -> list[Extent]:
         """The files, with ``stamps`` by their paths."""
-        options = tuple(sorted(cutting({name: option(self._reader, name) for name in _CUTTING}, self.form).items()))
+        given = {name: value for name in _CUTTING if (value := option(self._reader, name)) or (name in _NUL and said(self._reader, name))}
+        options = tuple(sorted(cutting(given, self.form).items()))
         paths = list(map(local, self._leaf.files))
         known = digested({path: stamps[path] for path in paths if path in stamps})
         return [Extent(path, self.unit, self.form, options, known.get(path)) for path in paths]
@@ -117,6 +121,6 @@ def _rids(pieces: Sequence[tuple[int, int]], positions: npt.NDArray[np.int64]) -
 
 def cutting(given: Mapping[str, str], form: str) -> dict[str, str]:
     """Options that decide where a record begins, by the names that Spark's documentation calls them; ``given`` may call them otherwise."""
-    by_name = {name.lower(): value for name, value in given.items() if value}
-    said = {_ALSO.get(name, name): by_name[name.lower()] for name in _CUTTING if name.lower() in by_name}
-    return {**(_CSV if form == "csv" else {}), **said}
+    by_name = {name.lower(): value or "\0" for name, value in given.items() if value or name.lower() in _NUL}
+    found = {_ALSO.get(name, name): by_name[name.lower()] for name in _CUTTING if name.lower() in by_name}
+    return {**(_CSV if form == "csv" else {}), **found}

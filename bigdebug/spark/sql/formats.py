@@ -47,6 +47,12 @@ def option(reader: Any, name: str) -> str:
     return str(found[0]) if found else ""
 
 
+def said(reader: Any, name: str) -> bool:
+    """Whether an option was given, be it empty."""
+    options = reader.options()
+    return any(options.contains(key) for key in (name, name.lower()))
+
+
 def corrupt_column(catalyst: Catalyst, reader: Any) -> str:
     """The name of the column that a reader puts malformed records in, if its schema has it."""
     return option(reader, _CORRUPT) or str(catalyst.jsession.conf().get(f"spark.sql.{_CORRUPT}"))
