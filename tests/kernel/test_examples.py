@@ -1,4 +1,4 @@
-"""The example of SQL from top to bottom, on data that it makes for itself: what it finds is what its text says."""
+"""The examples from top to bottom, on data that they make for themselves: what they find is what their text says."""
 
 from __future__ import annotations
 
@@ -93,6 +93,16 @@ def story_of(name: str, folder: Path) -> str:
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return "\n".join(" ".join(line.split()) for line in done.stdout.splitlines())
+
+
+def test_the_notebook_of_the_storm_finds_its_line_and_what_it_feeds(tmp_path: Path) -> None:
+    story = story_of("flights.ipynb", tmp_path)
+    for finding in (
+        "one row of the report comes from 331 lines of flights.csv and 24 of weather.csv", "331 departures from EWR on 2013-02-12", "weather.csv:1011 EWR,2013,2,12,3,",
+        "911.000 knots", "weather.csv:1011 feeds\n331 joined departures\n10 sums by airline\n1 row of the report",
+        "report with the line mended = report without the line: True", "15 days at an airport", "328,521 departures, 327,761 of them in the report, 760 are not:",
+    ):
+        assert finding in story
 
 
 def test_the_notebook_of_crashes_ends_with_what_a_clean_run_gives(tmp_path: Path) -> None:
