@@ -29,7 +29,7 @@ class Held(NamedTuple):
 
     files: frozenset[str]
     """Below its store."""
-    threads: int
+    threads: tuple[str, ...]
     pooled: int
     sockets: int
     cached: frozenset[int]
@@ -41,7 +41,7 @@ class Held(NamedTuple):
 
     def no_more_than(self, before: Held, kept: int) -> bool:
         same = (self.tags, self.properties, self.python) == (before.tags, before.properties, before.python)
-        fewer = self.threads <= before.threads and self.sockets <= before.sockets + self.pooled and self.listeners <= before.listeners
+        fewer = len(self.threads) <= len(before.threads) and self.sockets <= before.sockets + self.pooled and self.listeners <= before.listeners
         return same and fewer and self.accumulators <= before.accumulators and self.files <= before.files and len(self.cached - before.cached) <= kept
 
 
@@ -54,7 +54,7 @@ def held(dbg: Any) -> Held:
     java = sc._jsc.sc()
     return Held(
         files=frozenset(map(str, dbg.store.rglob("*"))),
-        threads=sum(not _POOLED.fullmatch(thread.name) for thread in threading.enumerate()),
+        threads=tuple(sorted(thread.name for thread in threading.enumerate() if not _POOLED.fullmatch(thread.name))),
         pooled=sum(bool(_POOLED.fullmatch(thread.name)) for thread in threading.enumerate()),
         sockets=_sockets(),
         cached=frozenset(sc._jsc.getPersistentRDDs().keySet()),

@@ -11,10 +11,12 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from py4j.protocol import Py4JError
 
+from bigdebug.spark.deferred import Deferred, deferring
 from bigdebug.spark.process import alive
 
 if TYPE_CHECKING:
@@ -49,16 +51,28 @@ def interruption(problem: BaseException | None, before: BaseException | None) ->
 def cancelling(sc: SparkContext, tag: str) -> Iterator[None]:
     """Within: an interruption cancels the jobs with a tag, and is raised whatever PySpark makes of it."""
     before = handled()
-    try:
-        yield
-    except BaseException as problem:
-        interrupted = interruption(problem, before)
-        if interrupted is None:
-            raise
-        cancel(sc, tag)
-        if interrupted is problem:
-            raise
-        raise KeyboardInterrupt from problem
+    with deferring(partial(sc.cancelJobsWithTag, tag)) as deferred:
+        try:
+            yield
+        except BaseException as problem:
+            interrupted = interruption(problem, before)
+            if interrupted is None and not _came(deferred):
+                raise
+            cancel(sc, tag)
+            if interrupted is problem:
+                raise
+            raise KeyboardInterrupt from problem
+        if _came(deferred):
+            cancel(sc, tag)
+            raise KeyboardInterrupt
+
+
+def _came(deferred: Deferred | None) -> bool:
+    """Whether an interruption was deferred; from here on it is not raised by itself."""
+    if deferred is None:
+        return False
+    deferred.leave()
+    return deferred.came
 
 
 def cancel(sc: SparkContext, tag: str) -> None:

@@ -21,6 +21,7 @@ from py4j.protocol import Py4JError
 from pyspark.sql.functions import udf
 
 from bigdebug.spark.interruption import interruption
+from bigdebug.spark.jobs import tagged
 from tests.interrupting import interrupted
 from tests.left import nothing_left
 from tests.operations import FIRSTS, FRAMES, LINES, RDDS, Operation
@@ -57,7 +58,7 @@ def test_interrupted(dbg: Any, tmp_path: Path, untold: None, operation: Operatio
     lasts = time.monotonic() - began
     dice = random.Random(operation.name)
     del made
-    with nothing_left(dbg, kept=MOMENTS * (2 if operation.name == "captured" else 1)):  # for each program of in_the_middle, one
+    with nothing_left(dbg, kept=1 + MOMENTS * (2 if operation.name == "captured" else 1)):  # for each program of in_the_middle, and the rows that were collected last
         came = [in_the_middle(operation, dbg, tmp_path, lasts * (part + dice.random()) / MOMENTS) for part in range(MOMENTS)]
     assert any(came)
 
@@ -90,6 +91,25 @@ def acted(operation: Operation, made: Any) -> Any:
         if operation.name != "captured" or interruption(problem, None) is None:
             raise
         raise KeyboardInterrupt from problem
+
+
+def test_a_question_that_is_interrupted_closes_no_connection_to_spark(sc: Any) -> None:
+    """Py4J would close all, and again when the call has ended in Spark's process: then whatever is asked at that moment fails."""
+    client = sc._gateway._gateway_client
+    here = client.get_thread_connection()
+
+    def asked() -> None:
+        interrupt(0.3)
+        with tagged(sc):
+            sc.parallelize(range(2), 2).foreach(lambda _: time.sleep(20))
+
+    for _ in range(3):
+        began = time.monotonic()
+        with pytest.raises(KeyboardInterrupt):
+            asked()
+        assert time.monotonic() - began < 10
+        assert client.get_thread_connection() is here
+        assert here.is_connected
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")

@@ -1,0 +1,110 @@
+"""An interruption within a call of py4j's is raised behind it, once; elsewhere it is raised at once. Real signals, in the main thread."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from bigdebug.spark import deferred as module
+from bigdebug.spark.deferred import Deferred, deferring
+
+
+@pytest.fixture(autouse=True)
+def as_in_a_notebook() -> Iterator[None]:
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+def in_py4j(work: Callable[[], Any]) -> Any:
+    """Call it from a frame that is py4j's."""
+    scope: dict[str, Any] = {"__name__": "py4j.java_gateway"}
+    exec("def send_command(work):\n    return work()\n", scope)
+    return scope["send_command"](work)
+
+
+def interrupts(*after: float) -> None:
+    for seconds in after:
+        timer = threading.Timer(seconds, os.kill, (os.getpid(), signal.SIGINT))
+        timer.daemon = True
+        timer.start()
+
+
+def busy(until: Callable[[], bool]) -> str:
+    end = time.monotonic() + 10
+    while not until() and time.monotonic() < end:
+        time.sleep(0.001)
+    return "came back"
+
+
+def asked(work: Callable[[], Any], *after: float, cancel: Callable[[], None] = lambda: None) -> tuple[Deferred, float]:
+    """Interrupted after so many seconds: what came of it, and how long it took. Fails if nothing was raised."""
+    said, began = list[Any](), time.monotonic()
+
+    def question() -> None:
+        with deferring(cancel) as deferred:
+            said.append(deferred)
+            interrupts(*after)
+            work()
+            busy(lambda: False)
+            said.append("it went on")
+
+    with pytest.raises(KeyboardInterrupt):
+        question()
+    [deferred] = said
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    return deferred, time.monotonic() - began
+
+
+def test_it_is_raised_when_the_call_has_come_back_and_the_jobs_were_cancelled() -> None:
+    cancelled, said = threading.Event(), list[str]()
+    deferred, _ = asked(lambda: said.append(in_py4j(lambda: busy(cancelled.is_set))), 0.05, cancel=cancelled.set)
+    assert said == ["came back"]
+    assert deferred.came
+
+
+def test_a_second_one_is_raised_at_once() -> None:
+    _, took = asked(lambda: in_py4j(lambda: busy(lambda: False)), 0.05, 0.3)
+    assert took < module._LONGEST
+
+
+def test_one_that_waits_too_long_is_raised_within_the_call(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_LONGEST", 0.3)
+    asked(lambda: in_py4j(lambda: busy(lambda: False)), 0.05)
+
+
+def test_elsewhere_it_is_raised_where_it_comes() -> None:
+    deferred, _ = asked(lambda: busy(lambda: False), 0.05)
+    assert deferred.over
+
+
+def test_nothing_is_raised_behind_the_question() -> None:
+    """Who leaves in time is told by ``came``."""
+    for _ in range(20):
+        with deferring(lambda: None) as deferred:
+            assert deferred is not None
+            in_py4j(lambda: (os.kill(os.getpid(), signal.SIGINT), deferred.leave()))
+        assert deferred.came
+        time.sleep(0.02)
+
+
+def test_other_threads_and_other_handlers_are_left_alone() -> None:
+    found: list[Any] = []
+
+    def elsewhere() -> None:
+        with deferring(lambda: None) as deferred:
+            found.append(deferred)
+
+    thread = threading.Thread(target=elsewhere)
+    thread.start()
+    thread.join()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    elsewhere()
+    assert found == [None, None]
+    assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
