@@ -53,6 +53,6 @@ def test_500_runs_leave_a_session_as_it_was(dbg: Any, spark: Any, tmp_path: Path
     now = held(dbg.store)
     assert warm is not None
     assert (now.stored, warm.stored) == (0, 0)
-    assert len(now.threads) <= len(warm.threads)
+    assert now.threads <= warm.threads
     assert now.files <= warm.files + 2
     assert now.megabytes < warm.megabytes + 16
