@@ -168,7 +168,7 @@ class Apart:
         made.__defaults__, made.__kwdefaults__ = self._of(function.__defaults__), self._of(function.__kwdefaults__)
         made.__dict__.update(self._of(function.__dict__))
         if not theirs:
-            self._shared.patched(self._spaces.names(function, self._cell, self._of))
+            self._shared.used(self._spaces.names(function, self._cell, self._of))
         return made
 
     def _cell(self, cell: types.CellType) -> types.CellType:

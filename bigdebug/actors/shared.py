@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterator
 from datetime import date, datetime, time, timedelta, timezone
 from decimal import Decimal
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import chain
 from pathlib import PurePath
 from types import BuiltinFunctionType, CellType, CodeType, FunctionType, MemberDescriptorType, ModuleType
@@ -26,6 +26,11 @@ from bigdebug.actors.codes import REACHING, REACHING_ATTRIBUTES, Named, Untried,
 
 _TELLING = ("__reduce__", "__reduce_ex__", "__getstate__", "__getnewargs__", "__getnewargs_ex__")
 """By what a class says what is copied of an object."""
+
+_SETTING = frozenset(("setattr", "delattr", "__setattr__", "__delattr__", "__dict__", "register_dataframe_accessor", "register_series_accessor", "register_index_accessor"))
+"""By what code gives attributes whose names it need not name."""
+_SETTING_NOTHING = ("builtins", "abc", "enum", "typing", "collections.abc", "dataclasses")
+"""Modules whose classes give none to those that are made of them."""
 
 ATOMS = frozenset((type(None), bool, int, float, complex, str, bytes, Decimal, date, datetime, time, timedelta))
 """Types of which there are many, and that nobody can change."""
@@ -75,6 +80,7 @@ class Shared:
         self._classes: dict[type[Any], dict[str, Any]] = {}
         self._enums: list[tuple[Any, dict[str, Any]]] = []
         self._seen: dict[int, Any] = {}
+        self._sets = set[str]()
 
     def cls(self, kind: type[Any]) -> type[Any]:
         """The class, looked into with those it is made of; those of libraries are taken as they are."""
@@ -87,11 +93,12 @@ class Shared:
                     self._members(each)
         return kind
 
-    def patched(self, names: frozenset[str]) -> None:
-        """Look into what somebody gave to the classes of pandas: methods and accessors that code names."""
+    def used(self, names: Named) -> None:
+        """Look into what somebody gave to the classes of pandas: methods and accessors that code names; and note what it gives to classes itself."""
+        self._sets |= names.sets | (_SETTING & (names.globals | names.attributes))
         pandas = sys.modules.get("pandas")
         for kind in () if pandas is None else (pandas.DataFrame, pandas.Series, pandas.Index):
-            for name in names & frozenset(vars(kind)):
+            for name in names.attributes & frozenset(vars(kind)):
                 value = vars(kind)[name]
                 value = getattr(value, "_accessor", value)
                 if isinstance(value, (FunctionType, type)) and not library(value.__module__):
@@ -103,22 +110,28 @@ class Shared:
 
     @contextlib.contextmanager
     def unchanged(self) -> Iterator[None]:
-        """Afterwards, the classes have the attributes that they had: what was given to a class is taken away again."""
+        """Afterwards, the classes have the attributes that they had: what was given to a class is taken away again. What the code that was used cannot have given stays: another thread, or
+        a package that is imported, did that.
+        """
         try:
             yield
         finally:
             for kind, before in self._classes.items():
                 now = dict(vars(kind))
-                for name in now.keys() - before.keys():
-                    if not _special(name):
-                        type.__delattr__(kind, name)
-                for name, value in before.items():
-                    if not _special(name) and now.get(name) is not value:
-                        type.__setattr__(kind, name, value)
+                for name in filter(partial(self._gives, kind), now.keys() - before.keys()):
+                    type.__delattr__(kind, name)
+                for name in filter(partial(self._gives, kind), before):
+                    if now.get(name) is not before[name]:
+                        type.__setattr__(kind, name, before[name])
             for member, before in self._enums:
                 if vars(member) != before:
                     vars(member).clear()
                     vars(member).update(before)
+
+    def _gives(self, kind: type[Any], name: str) -> bool:
+        """Whether code that was used may have given a class an attribute of this name; of a class of the user's, also that of a package which it is made of."""
+        made_of = not library(kind.__module__) and any(each.__module__ not in _SETTING_NOTHING and library(each.__module__) for each in kind.__mro__)
+        return not _special(name) and (name in self._sets or made_of or not self._sets.isdisjoint(_SETTING))
 
     def _members(self, kind: type[enum.Enum]) -> None:
         for member in kind:
@@ -161,6 +174,7 @@ class Shared:
         if library(function.__globals__.get("__name__")) and not function.__closure__:
             return
         names = checked(function)
+        self.used(names)
         if names.stores:
             raise Untried(f"{where} changes {min(names.stores)!r}, which is outside of it")
         values = {name: function.__globals__[name] for name in names.globals if name in function.__globals__}

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from bigdebug.actors.aside import open_in_vain
-from bigdebug.actors.codes import Untried, library
+from bigdebug.actors.codes import Named, Untried, library
 from bigdebug.actors.shared import check_marks, checked, filled
 
 _STATEFUL = (dict, list, set, bytearray, deque)
@@ -42,8 +42,8 @@ class Spaces:
         for module, _ in self._found.values():
             module.__dict__.clear()
 
-    def names(self, function: types.FunctionType, cells: Callable[[types.CellType], types.CellType], copy: Copy) -> frozenset[str]:
-        """Copy what the code of a function names; the attributes that it names. Raises Untried."""
+    def names(self, function: types.FunctionType, cells: Callable[[types.CellType], types.CellType], copy: Copy) -> Named:
+        """Copy what the code of a function names, which is given. Raises Untried."""
         scope, names = function.__globals__, checked(function)
         if "open" in names.globals and scope.get("open", open) is open:
             self.of(scope)[0].__dict__["open"] = open_in_vain
@@ -59,7 +59,7 @@ class Spaces:
         for cell in function.__closure__ or ():
             if filled(cell) and isinstance(cell.cell_contents, types.ModuleType):
                 cells(cell).cell_contents = self._module(cell.cell_contents, names.attributes, copy)
-        return names.attributes
+        return names
 
     def _take(self, scope: dict[str, Any], name: str, copy: Copy) -> None:
         module, taken = self.of(scope)

@@ -1209,3 +1209,51 @@ def test_what_holds_itself_is_copied():
 def test_code_of_libraries_is_not_copied():
     for each in (len, np.sum, pd.concat, functools.reduce, importlib.util.find_spec, str.upper, np.add, int, collections.OrderedDict):
         assert Apart().of(each) is each
+
+
+# ---- what others give to classes meanwhile --------------------------------------------------------------------
+
+
+def test_a_package_that_is_imported_in_a_trial_gives_classes_what_stays(home, tmp_path, monkeypatch):
+    folder = tmp_path / "site-packages"
+    folder.mkdir()
+    lines = ["import pandas as pd", "@pd.api.extensions.register_dataframe_accessor('loud')", "class Loud:", "    def __init__(self, frame):", "        self.frame = frame"]
+    (folder / "accessor_of_a_package.py").write_text("\n".join([*lines, "    def up(self):", "        return self.frame.assign(city=self.frame.city.str.upper())", ""]))
+    monkeypatch.syspath_prepend(str(folder))
+
+    def function(f):
+        import accessor_of_a_package  # noqa: F401
+
+        return f.loud.up()
+
+    try:
+        for _ in range(2):
+            assert actors.rows(function)(FRAME).city[0] == "C0"
+            assert ended() == "told"
+    finally:
+        del pd.DataFrame.loud
+
+
+def test_what_another_thread_gives_to_a_class_stays(home):
+    class Progress:
+        done = 0
+
+        def half(self, x):
+            return x / 2
+
+    progress = Progress()
+
+    def counts():
+        for _ in range(60):
+            Progress.done += 1
+            time.sleep(0.001)
+
+    def function(f):
+        time.sleep(0.01)
+        return f.assign(n=progress.half(f.x))
+
+    thread = threading.Thread(target=counts)
+    thread.start()
+    actors.rows(function)(FRAME)
+    thread.join()
+    assert (Progress.done, ended()) == (60, "told")
