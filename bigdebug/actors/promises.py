@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 NOTHING_CAME = "What was promised is believed: nothing came of the rows that it was tried on, or its groups are too large to be tried"
 
+ONE_ALONE = "What was promised is believed: it was tried once alone, for more takes too long, or its groups are too large; and what comes of one may be what was promised by chance"
+
 UNTRIED = "what was promised was not tried"
 
 ENOUGH = 8
@@ -98,13 +100,15 @@ class Probe:
 def probed(frame: pd.DataFrame, owners: Owners, call: Callable[[Any], Any], reads: Callable[[str], None] = lambda _: None) -> list[Probe]:
     """Try the function before it is called, on copies of rows, where nobody sees it and nothing stays of it (``aside``). Raises Broken if it raises, Untried if it would do what stays.
 
-    ``reads`` is told of files that it reads. Once, and then as often as it should if that takes no longer than MOST_SECONDS.
+    ``reads`` is told of files that it reads. Once, and then as often as it should if that takes no longer than MOST_SECONDS: first on one of the middle, for of the first row a running total is
+    what it is alone, and then on many.
     """
     found, began = list[Probe](), perf_counter()
     with aside(reads):
         with telling():
             alone = [each[None] for each in owners.alone()]
-            chosen = _each_once([*alone[:1], *owners.together(), *alone[1:]])
+            first = alone[len(alone) // 2 :][:1]
+            chosen = _each_once([*first, *owners.together(), *alone])
         for each in chain(chosen, owners.more()):
             if len(found) >= len(chosen) and sum(_length(probe.result) for probe in found) >= ENOUGH:
                 break
@@ -127,6 +131,8 @@ def believed(probes: list[Probe], owners: Owners, rows: int, came: bool) -> tupl
         return "", ""
     if not came:
         return NOTHING_CAME, ""
+    if len(probes) < 2:
+        return ONE_ALONE, ""
     return "", f"what was promised was tried on {tried:,} of {rows:,} rows"
 
 

@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 
 from bigdebug import actors
+from bigdebug.actors import promises
 from bigdebug.actors.owners import GroupOwners
 from bigdebug.actors.promises import probed
 
@@ -117,6 +118,15 @@ def test_of_few_rows_each_is_tried_alone_and_nothing_is_believed(home):
     frame = measured(24, 0.1)
     assert notes(home, actors.rows(lambda f: f[f.x > 0]), frame) == []
     assert notes(home, actors.groups(lambda f: f.groupby("k").x.sum(), by="k"), frame) == []
+
+
+def test_of_a_slow_function_a_row_is_tried_that_shows_something(home, monkeypatch):
+    """Of the first row, a running total is what it is of that row alone."""
+    monkeypatch.setattr(promises, "MOST_SECONDS", 0.0)
+    assert "wrong has no lineage" in notes(home, actors.rows(lambda f: f.assign(y=f.k.cumsum()), name="wrong"), measured(5_000, 0.1))[0]
+    assert notes(home, actors.rows(lambda f: f.assign(y=f.k * 2)), measured(5_000, 0.1)) == [promises.ONE_ALONE]
+    assert notes(home, actors.groups(lambda f: f.groupby("k").x.sum(), by="k"), measured(5_000, 0.1)) == [promises.ONE_ALONE]
+    assert notes(home, actors.rows(lambda f: f.assign(y=f.k * 2)), measured(1, 0.0)) == []
 
 
 def test_what_is_not_tried_is_said(home):
