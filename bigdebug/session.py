@@ -71,12 +71,14 @@ def attach(spark: Any, store: str | os.PathLike[str] | None = None, store_option
     # Of a session that is made of one which is attached, the context is that one's, and so is what it keeps.
     keeps: Any = known._recorder if known is not None else getattr(spark.sparkContext, "_bigdebug", None)
     elsewhere = keeps is not None and place is not None and not keeps.store.is_below(place)
-    if elsewhere and (known is None or known.attached):
+    if elsewhere and (_attached(keeps) if known is None else known.attached):
         address = keeps.store.address
         raise StoreError(
             f"This session keeps its lineage in {address if isinstance(address, str) else address.where()} already", value=getattr(place, "shown", None) or str(place),
             remedy="Name the store, with its options, when you attach first, or detach before: what was attached first, if several sessions share a SparkContext.",
         )
+    if elsewhere:
+        spark._sc = keeps.sc  # detach gave it back to the session that was attached, not to those that were made of it
     if known is None or elsewhere:
         known = _sessions[spark] = DebugSession(spark, None if keeps is not None and not elsewhere else place)
     if not known.attached:
@@ -85,6 +87,11 @@ def attach(spark: Any, store: str | os.PathLike[str] | None = None, store_option
         known._recorded.open()
         known.attached = known._recorder.armed = True
     return known
+
+
+def _attached(recorder: Any) -> bool:
+    """Whether any session, or a LineageContext that somebody made by himself, keeps its lineage there."""
+    return bool(recorder.armed) or any(session.attached and session._recorder is recorder for session in _sessions.values())
 
 
 def active_session(join: bool = True) -> DebugSession | None:

@@ -92,3 +92,19 @@ def test_a_session_that_shares_its_context_keeps_its_lineage_there_or_is_refused
         second.detach()
     finally:
         first.detach()
+
+
+def test_a_session_that_was_made_of_one_which_is_detached_since_keeps_its_lineage_where_it_says(spark: Any, tmp_path: Path) -> None:
+    first = bigdebug.attach(spark, store=tmp_path / "one")
+    other = spark.newSession()
+    first.detach()
+    second = bigdebug.attach(other, store=tmp_path / "other")
+    try:
+        assert second.store.parent == tmp_path / "other"
+        with second.capture() as run:
+            assert second.context.parallelize(range(4), 2).map(lambda n: n % 2).countByValue() == {0: 2, 1: 2}
+        assert run.latest.status == "succeeded"
+        assert (len(first.runs), other.sparkContext, spark.sparkContext) == (0, second.context, first.plain_context)
+    finally:
+        second.detach()
+    assert other.sparkContext is first.plain_context
