@@ -17,13 +17,11 @@ from bigdebug.spark.rdd.recorder import Recorder
 from bigdebug.spark.saving import keeping
 from bigdebug.spark.sql.recorder import FrameRecorder
 from bigdebug.spark.sql.runs import FrameRun
-from bigdebug.trace.capture import Capture, each_run
+from bigdebug.trace.capture import STRATEGIES, Capture, each_run
 from bigdebug.trace.run import Run, runs_table
 from bigdebug.trace.saved.saving import save
 from bigdebug.trace.table import Table
 from bigdebug.trace.watch import Watch
-
-STRATEGIES = ("auto", "inject", "defer", "lazy")
 
 
 class Capturing:

@@ -9,6 +9,9 @@ from bigdebug.errors import NotCapturedError
 from bigdebug.shown import shown
 from bigdebug.trace.run import Run, runs_table
 
+STRATEGIES = ("auto", "lazy", "defer", "inject")
+"""Where the lineage of what is captured may live, as ``dbg.capture`` says."""
+
 
 class Capture:
     """What ``with dbg.capture()`` gives: the runs of its block. As a run, it is the latest of them."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from IPython.core.error import UsageError
 from IPython.core.magic import Magics, cell_magic, line_magic, magics_class, no_var_expand
 
+from bigdebug.trace.capture import STRATEGIES
 from bigdebug_kernel.asking import Asking
 from bigdebug_kernel.commands import COMMANDS
 from bigdebug_kernel.words import Words
@@ -17,7 +18,6 @@ from bigdebug_kernel.words import Words
 if TYPE_CHECKING:
     from bigdebug_kernel.extension import Extension
 
-STRATEGIES = ("auto", "lazy", "defer", "inject")
 ON_CRASH = ("fail", "skip", "decide", "repair")
 
 _HELP = re.compile(r"(?P<call>\s*%lineage\s+\w+)\s*\?{1,2}\s*$")
