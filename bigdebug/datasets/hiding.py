@@ -40,7 +40,7 @@ class Hiding:
     def __call__(self, text: str) -> str:
         """The text, with *** in the place of what is secret."""
         says = says_something(text)
-        if "crypt" in text or "CRYPT" in text:
+        if "crypt" in text.casefold():
             text = KEY.sub(self._key, text)
         if says:
             text = CONNECTED.sub(self._held, BEHIND.sub(self._behind, ELEMENT.sub(self._held, text)))
@@ -71,7 +71,7 @@ class Hiding:
             return f"{said}{mark}{MASKED}{close}"
         if value[0] in "'\"`{[":
             close = value[-1] if len(value) > 1 and value[-1] in "'\"`}]" else ""
-            for each in [value[1 : len(value) - len(close)], *(text[1:-1] for text in TEXT.findall(value))]:
+            for each in [value[1 : len(value) - len(close)], *map(_inside, TEXT.findall(value))]:
                 self._tell(each)
             return f"{said}{value[0]}{MASKED}{close}"
         self._tell(value)
@@ -98,6 +98,8 @@ class Hiding:
         return MASKED
 
     def _looks(self, found: Found) -> str:
+        if found.lastgroup == "other":
+            return found[0]
         self._tell(found[0])
         return MASKED
 
@@ -112,5 +114,11 @@ class Hiding:
         return f"{found['value'][0]}{MASKED}{found['value'][-1]}{found['said']}"
 
     def _text(self, found: Found) -> str:
-        self._tell(found[0][1:-1])
-        return f"{found[0][0]}{MASKED}{found[0][-1]}"
+        text = found[0]
+        self._tell(_inside(text))
+        return f"{text[0]}{MASKED}{text[0] if len(text) > 1 and text[-1] == text[0] else ''}"
+
+
+def _inside(text: str) -> str:
+    """What stands in quotes, of which the last may be missing."""
+    return text[1:-1] if len(text) > 1 and text[-1] == text[0] else text[1:]

@@ -73,7 +73,7 @@ ELEMENT = re.compile(
 )
 """What an element of XML holds, or a property of Hadoop's."""
 
-LISTED = re.compile(rf"(?P<said>\([^()]{{0,2000}}?{TELLING}[^()]{{0,2000}}?\)\s*values\b)(?P<values>.*)", re.IGNORECASE | re.DOTALL)
+LISTED = re.compile(rf"(?P<said>\((?=[^()]{{0,4200}}\)\s*values\b)[^()]{{0,2000}}?{TELLING}[^()]*\)\s*values\b)(?P<values>.*)", re.IGNORECASE | re.DOTALL)
 """Rows of an INSERT that names its columns: which of the values is which, is not looked at."""
 
 CONNECTED = re.compile(
@@ -83,7 +83,7 @@ CONNECTED = re.compile(
 
 VALUES = re.compile(r"\bvalues\b.*", re.IGNORECASE | re.DOTALL)
 
-TEXT = re.compile(r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\"""", re.DOTALL)
+TEXT = re.compile(r"""'(?:[^'\\]|\\.)*(?:'|\\?\Z)|"(?:[^"\\]|\\.)*(?:"|\\?\Z)""", re.DOTALL)
 
 STANDING = (
     re.compile(r"(?<=://)[^\s:/@?#]{1,200}:(?!\d{1,5}(?:/|$))[^\s\"'`]{0,1000}(?=@)"),
@@ -97,7 +97,7 @@ CONTAINER = re.compile(r"(?:abfss?|wasbs?|adl)://$", re.IGNORECASE)
 
 LOOKS = tuple((mark, re.compile(pattern, re.DOTALL)) for mark, pattern in (
     ("AKIA", r"\bAKIA[A-Z0-9]{16}\b"), ("ASIA", r"\bASIA[A-Z0-9]{16}\b"), ("AIza", r"\bAIza[\w-]{35}"), ("ya29.", r"\bya29\.[\w-]{20,}"),
-    ("eyJ", r"\beyJ[\w-]{8,}\.[\w-]+(?:\.[\w-]*)?"), ("gh", r"\bgh[pousr]_\w{20,}"), ("github_pat_", r"\bgithub_pat_\w{20,}"),
+    ("eyJ", r"\beyJ(?:[\w-]{8,}\.[\w-]+(?:\.[\w-]*)?|(?P<other>[\w-]*))"), ("gh", r"\bgh[pousr]_\w{20,}"), ("github_pat_", r"\bgithub_pat_\w{20,}"),
     ("gl", r"\bgl(?:pat|ptt|dt|rt|cbt|soat)-[\w-]{16,}"), ("dapi", r"\bdapi[0-9a-f]{32}\w*"), ("dop_v1_", r"\bdop_v1_[0-9a-f]{64}"),
     ("xox", r"\bxox[abeoprs]-[\w-]{8,}"), ("xapp-", r"\bxapp-[\w-]{8,}"), ("slack.com", r"(?<=hooks\.slack\.com/services/)[\w/+-]{8,}"),
     ("discord", r"(?<=discord\.com/api/webhooks/)[\w/-]{8,}"), (":AA", r"\b\d{8,10}:AA[\w-]{33}\b"), ("sk-", r"\bsk-[\w-]{20,}"),

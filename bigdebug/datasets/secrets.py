@@ -10,7 +10,9 @@ from __future__ import annotations
 import json
 import logging
 import re
+import threading
 import traceback
+from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import fields, is_dataclass, replace
 from functools import lru_cache
@@ -32,6 +34,9 @@ LONGEST = 4_000
 """Characters of a text that are kept."""
 
 _LOOKED_AT = 16 * LONGEST
+
+_MOST = 10_000
+"""Secrets of single queries that are known: of a program that makes millions of queries each may be given one, and each text is looked through for all."""
 
 _hide = Hiding(lambda value: None)
 """For texts that are shown, and nobody asks what was taken out."""
@@ -61,15 +66,29 @@ class Secrets:
 
     def __init__(self) -> None:
         self._known: frozenset[str] = frozenset()
+        self._passing: OrderedDict[str, None] = OrderedDict()
+        """What single queries were given, the last of them at the end."""
+        self._learning = threading.Lock()
 
-    def learn(self, options: Mapping[str, str]) -> None:
-        """Options, or a configuration: their secret values are taken out wherever they stand."""
+    def learn(self, options: Mapping[str, str], passing: bool = False) -> None:
+        """Options, or a configuration: their secret values are taken out wherever they stand. Those that are ``passing`` are for one query: they are forgotten
+        after thousands of others.
+        """
         values = {value for name, value in options.items() if secret_name(name) and not ABOUT.search(name)}
-        self._known |= _telling(values.union(*map(_secrets_of, options.values()), *map(_between, options.values()), *map(_parts, values)))
+        found = _telling(values.union(*map(_secrets_of, options.values()), *map(_between, options.values()), *map(_parts, values)))
+        with self._learning:
+            if not passing:
+                self._known |= found
+                return
+            for value in found:
+                self._passing[value] = None
+                self._passing.move_to_end(value)
+            while len(self._passing) > _MOST:
+                self._passing.popitem(last=False)
 
     def text(self, text: str) -> str:
         """A text without secrets."""
-        return without_secrets(_replacing(self._known)(text))
+        return without_secrets(_replacing(self._all())(text))
 
     def logged(self, record: logging.LogRecord) -> bool:
         """A filter for a logger: what is logged is without secrets, with the traceback that comes with it."""
@@ -82,7 +101,7 @@ class Secrets:
         """The process without secrets, in whatever it says. Names of datasets stay the same from process to process, unless a secret is
         part of one; types of columns are as they were, for the names of fields in them are no options.
         """
-        found = self._known | _telling(value for text in set(_texts(process)) for value in _secrets_of(text))
+        found = self._all() | _telling(value for text in set(_texts(process)) for value in _secrets_of(text))
         said, named = _replacing(found), _replacing(value for value in found if len(value) >= 8 and not value.isalpha())
         if any(secret_name(field.name) for access in process.writes for field in access.schema):  # which of the values of an INSERT it is, the text need not say
             process = replace(process, text=VALUES.sub(lambda rest: _hide.texts(rest[0]), _bounded(process.text)))
@@ -92,14 +111,25 @@ class Secrets:
             opaque=tuple(without_secrets(said(each)) for each in process.opaque),
         )
 
+    def _all(self) -> frozenset[str]:
+        with self._learning:
+            return self._known.union(self._passing)
+
 
 def _replacing(known: Iterable[str]) -> Callable[[str], str]:
     """Takes what is known to be secret out of a text, as far as it is looked at."""
     longest_first = sorted(known, key=len, reverse=True)
     if not longest_first:
         return _bounded
-    pattern = re.compile("|".join(map(re.escape, longest_first)))
-    return lambda text: pattern.sub(MASKED, _bounded(text))
+
+    def without(text: str) -> str:
+        text = _bounded(text)
+        for value in longest_first:
+            if value in text:
+                text = text.replace(value, MASKED)
+        return text
+
+    return without
 
 
 def _bounded_name(text: str) -> str:
@@ -115,8 +145,8 @@ def _telling(values: Iterable[str]) -> frozenset[str]:
 
 def _forms(value: str) -> tuple[str, ...]:
     return (
-        value, unquote(value), quote(value, safe=""), quote(value), quote_plus(value), json.dumps(value)[1:-1], repr(value)[1:-1], escape(value),
-        value.replace("'", "''"), value.replace("'", "\\'"),
+        value, unquote(value), quote(value, safe="", errors="replace"), quote(value, errors="replace"), quote_plus(value, errors="replace"),
+        json.dumps(value)[1:-1], repr(value)[1:-1], escape(value), value.replace("'", "''"), value.replace("'", "\\'"),
     )
 
 

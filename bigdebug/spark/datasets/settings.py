@@ -87,7 +87,7 @@ class Settings:
         said = ((str(name), value) for each in (*args, *kwargs.values(), kwargs) if isinstance(each, dict) for name, value in each.items())
         secret = {name: value for name, value in said if isinstance(value, str) and secret_name(name)}
         if secret:
-            self._secrets.learn(secret)
+            self._secrets.learn(secret, passing=True)
         return method(session, *args, **kwargs)
 
     def _learn_hadoop(self) -> None:
