@@ -13,6 +13,12 @@ from typing import Any
 import numpy as np
 
 from bigdebug.actors.alike import same_cell
+from bigdebug.actors.aside import from_outside
+from bigdebug.actors.codes import Untried
+from bigdebug.actors.promises import Broken
+from bigdebug.shown import shown
+
+OTHERWISE = "it gave something else of a record alone than of the same record among others, so an output is not made of the record read last alone"
 
 FIRST = 8
 """Records that come first."""
@@ -50,22 +56,41 @@ def some_lines(lines: Iterable[str]) -> Iterator[str]:
         yield line
 
 
-def seen_among(copied: Copied, records: Sequence[Any], until: float) -> tuple[int, bool]:
-    """How many of the records behind the first were tried, and whether the function gave the same of them alone. Raises what it raises. No record is begun after ``until``, by ``perf_counter``."""
+def seen_among(copied: Copied, records: Sequence[Any], until: float) -> list[int]:
+    """Of each record behind the first that was tried, how many outputs came of it. No record is begun after ``until``, by ``perf_counter``.
+
+    Raises Broken where the function gave something else of one alone, or raised: among others it did not. Raises what it raises among others.
+    """
     late = len(records) - FIRST
     chosen = sorted({FIRST + (part + 1) * late // _RUNS - 1 for part in range(_RUNS)} - {FIRST - 1}) if late > 0 else []
     with copied(records) as (call, mine):
         among = _given(call, mine, set(chosen), until)
-    tried = 0
+    counts: list[int] = []
     for number, outputs in among.items():
         if perf_counter() > until:
             break
         with copied(records[number : number + 1]) as (call, mine):
-            alone = list(islice(call(iter(mine)), MOST))
-            tried += 1
+            alone = _alone(call, mine)
             if len(alone) != len(outputs) or not all(map(same_cell, alone, outputs)):
-                return tried, False
-    return tried, True
+                raise Broken(OTHERWISE)
+        counts.append(len(alone))
+    return counts
+
+
+def _alone(call: Call, record: Sequence[Any]) -> list[Any]:
+    try:
+        return list(islice(call(iter(record)), MOST))
+    except Untried:
+        raise
+    except (Exception, SystemExit) as error:  # the user's; an exit is one of a record alone
+        if from_outside(error):
+            raise
+        raise Broken(raised(error)) from error
+
+
+def raised(error: BaseException) -> str:
+    """Why a promise is broken where a function raised something of a record alone."""
+    return f"it raised {type(error).__name__} on a record alone: {shown(str(error))}"
 
 
 def _given(call: Call, records: Sequence[Any], chosen: set[int], until: float) -> dict[int, list[Any]]:

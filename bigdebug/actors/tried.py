@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from bigdebug.actors.alike import same_cell
-from bigdebug.actors.among import FIRST, MOST, Call, seen_among, some_of
+from bigdebug.actors.among import FIRST, MOST, OTHERWISE, Call, raised, seen_among, some_of
 from bigdebug.actors.apart import Apart, Copies
 from bigdebug.actors.aside import aside, from_outside, stopped
 from bigdebug.actors.beside import Beside
@@ -33,8 +33,6 @@ LARGE = "What was promised is believed: what came of its records takes too long 
 
 _LATE_BYTES, _LATE_OBJECTS, _LATE_SECONDS = 16 << 20, 20_000, 0.25
 """What may be copied to try records behind the first, and how long that may take."""
-
-_OTHERWISE = "it gave something else of a record alone than of the same record among others, so an output is not made of the record read last alone"
 
 _COPIED: tuple[type[Any], ...] = (type(iter([])), type(iter(())), type(iter(range(0))), type(iter("")))
 """Iterators of which a copy goes on by itself."""
@@ -60,7 +58,8 @@ class Trial:
         self._why = ""
         self._ended = False
         self._seconds = 0.0
-        self._late = 0
+        self._late: list[int] = []
+        self._unseen = ""
         self._room = Room()
         self.beside = Beside()
         """What it reads besides its records."""
@@ -89,18 +88,20 @@ class Trial:
         except BaseException as error:  # the user's; an exit is one of a record alone
             if from_outside(error):
                 raise
-            self._why = f"it raised {type(error).__name__} on a record alone: {shown(str(error))}"
+            self._why = raised(error)
+        if self._unseen:
+            log.debug("bigdebug: records behind the first were not tried: %s", self._unseen)  # aside, nobody would hear it
 
     def _try_late(self, some: Sequence[Any]) -> None:
-        """Those behind the first may be such that the function raises, writes, or cannot be copied: then no more is known than of the first, and that is told."""
+        """Those behind the first may be such that the function raises of them among others, writes, or cannot be copied: then no more is known than of the first, and that is told."""
         try:
-            self._late, same = seen_among(partial(self._copied, Copies(room=Room(_LATE_BYTES, _LATE_OBJECTS))), some, perf_counter() + _LATE_SECONDS)
+            self._late = seen_among(partial(self._copied, Copies(room=Room(_LATE_BYTES, _LATE_OBJECTS))), some, perf_counter() + _LATE_SECONDS)
+        except Broken:
+            raise
         except BaseException as error:  # the user's, and ours that say why not
             if from_outside(error):
                 raise
-            log.debug("bigdebug: records behind the first were not tried: %s: %s", type(error).__name__, error)
-        else:
-            self._why = "" if same else _OTHERWISE
+            self._unseen = f"{type(error).__name__}: {error}"
 
     @contextmanager
     def _copied(self, copies: Copies, records: Sequence[Any]) -> Iterator[tuple[Call, Sequence[Any]]]:
@@ -117,7 +118,7 @@ class Trial:
 
     def tried(self, count: int) -> str:
         """On how many of so many records it was seen; empty if that were all."""
-        few = len(self._alone) + self._late
+        few = len(self._alone) + len(self._late)
         return f"what was promised was tried on {few} of {count:,} records" if 0 < few < count else ""
 
     def broken(self) -> str:
@@ -129,7 +130,7 @@ class Trial:
             same = len(alone) == len(outputs[:MOST]) if over else len(alone) >= len(outputs[:MOST])
             try:
                 if not same or not all(map(same_cell, alone, outputs)):
-                    return _OTHERWISE
+                    return OTHERWISE
             except Exception as error:  # of what the outputs are
                 return f"its outputs cannot be compared ({type(error).__name__}: {shown(str(error))})"
         return ""

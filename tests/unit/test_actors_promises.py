@@ -361,6 +361,24 @@ def test_of_a_generator_it_is_told_on_how_many_records_it_was_tried(home, tmp_pa
     assert taken() == [*["what was promised was tried on 16 of 2,000 records"] * 2, "", ""]
 
 
+def test_a_late_record_that_fails_alone_is_made_of_others_too(home):
+    def titled(records):
+        title = None
+        for record in records:
+            title = record[1:] if record.startswith("#") else title
+            yield title.upper() + record if record.startswith("x") else record
+
+    records = [*(f"-{n}" for n in range(10)), "#t", *(f"x{n}" for n in range(400))]
+    assert list(actors.generator(titled, each=True, name="wrong")(records))[-1] == "Tx399"
+    assert "wrong has no lineage: it raised AttributeError on a record alone" in actors.steps(home)[-1].incomplete[0]
+
+
+def test_why_late_records_were_not_tried_is_logged(home, caplog):
+    with caplog.at_level("DEBUG", "bigdebug"), pytest.raises(ValueError, match="x"):
+        list(actors.generator(lambda records: map(int, records), each=True)([*map(str, range(20)), "x"]))
+    assert "records behind the first were not tried: ValueError" in caplog.text
+
+
 def test_late_records_that_cannot_be_tried_are_believed(home):
     def parsed(records):
         for record in records:
