@@ -31,6 +31,7 @@ from bigdebug.provgraph.stored import open_index, verify
 from bigdebug.provgraph.triples import Triples
 from bigdebug.provgraph.workflow import Workflow
 from bigdebug.shown import counted
+from bigdebug.store.named import at_home
 
 _BLOCK = 1 << 20
 """Items that are counted at once."""
@@ -188,12 +189,12 @@ def provenance(
 
 
 def directory(at: Any) -> Path:
-    """The path of a directory. Raises ProvenanceError for what is none, and for one that is elsewhere: an index is mapped."""
+    """The path of a directory, from home if it begins with a ~. Raises ProvenanceError for what is none, and for one that is elsewhere: an index is mapped."""
     if not isinstance(at, (str, os.PathLike)) or not os.fspath(at):
         raise ProvenanceError("An index is built in a directory, told by its path", value=at, remedy='Give at="flights.provenance", or leave it out.')
-    if isinstance(at, str) and _URI.match(at):
-        raise ProvenanceError("An index is built in a directory of this machine, and this is a URI", value=at, remedy="Build it in a directory, and copy that as a whole.")
-    return Path(at).absolute()
+    if _URI.match(os.fspath(at)):  # which may have keys in it
+        raise ProvenanceError("An index is built in a directory of this machine, and this is a URI", remedy="Build it in a directory, and copy that as a whole.")
+    return at_home(at).absolute()
 
 
 class _Progress:
@@ -220,8 +221,9 @@ class _Progress:
 
 def opened(path: str | os.PathLike[str], home: Home | None = None) -> ProvenanceGraph:
     """The provenance graph in a directory, as ``bigdebug.open`` gives it. Raises StoreError for a directory that has none, or half of one."""
-    index, report = open_index(path)
-    return ProvenanceGraph(index, report, Path(path).absolute(), home)
+    place = at_home(path).absolute()
+    index, report = open_index(place)
+    return ProvenanceGraph(index, report, place, home)
 
 
 def size_of(memory: str | int) -> int:

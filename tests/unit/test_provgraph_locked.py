@@ -142,12 +142,23 @@ def test_who_opens_an_index_while_it_is_replaced_gets_the_one_or_the_other(tmp_p
     assert [one.name for one in tmp_path.iterdir()] == ["index"]
 
 
-@pytest.mark.parametrize("at", ["s3://bucket/graph", "hdfs:///graph", "dbfs:/graph", "file:///tmp/graph"])
+@pytest.mark.parametrize("at", ["s3://bucket/graph", "s3://KEY:SECRET@bucket/graph", "hdfs:///graph", "dbfs:/graph", "file:///tmp/graph", Path("s3://bucket/graph")])
 def test_a_place_that_is_no_directory_of_this_machine_is_refused(at, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(ProvenanceError, match="this is a URI"):
+    with pytest.raises(ProvenanceError, match="this is a URI") as refused:
         bigdebug.provenance(FRAME, at=at, progress=False)
     assert list(tmp_path.iterdir()) == []
+    assert "SECRET" not in str(refused.value)
+
+
+def test_a_place_may_begin_at_home(tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "home").mkdir()
+    graph = bigdebug.provenance(FRAME, at="~/index", progress=False)
+    assert graph.path == tmp_path / "home" / "index"
+    assert list(tmp_path.iterdir()) == [tmp_path / "home"]
+    assert len(bigdebug.open("~/index")) == len(graph)
 
 
 @pytest.mark.parametrize("at", [5, "", b"index", True])

@@ -102,7 +102,7 @@ def provenance(
     if plan == "csprov":
         has_tables(workflow)
     if at is not None:
-        directory(at)
+        at = directory(at)
     rows = read(frame, columns, workflow)
     why = "as asked"
     if plan == "auto":
