@@ -5,6 +5,9 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import subprocess
+import sys
+import tempfile
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -345,6 +348,35 @@ def test_a_save_that_ended_half_way_is_not_opened(saved: Path) -> None:
     with pytest.raises(StoreError, match="not written to its end"):
         bigdebug.open(saved)
     assert "not written to its end" in check(saved)[0].what
+
+
+OPENING = """
+import os, sys
+import bigdebug, bigdebug.opening, bigdebug.trace.saved.session  # while Python's own files can be read
+from bigdebug.errors import StoreError
+from bigdebug.trace.saved.checks import check
+from bigdebug.trace.saved.retention import chosen
+if os.getuid() == 0:
+    os.setgid(65534), os.setuid(65534)
+for use, path in ((bigdebug.open, sys.argv[1]), (check, sys.argv[1]), (chosen, sys.argv[1]), (chosen, os.path.dirname(sys.argv[1]))):
+    try:
+        print(use(path))
+    except StoreError as refused:
+        print(refused)
+"""
+
+
+def test_a_directory_that_nobody_may_look_into_is_told_by_its_name(saved: Path, tmp_path: Path) -> None:
+    """As a user who is not root, whom modes would not keep from looking."""
+    for folder in (tmp_path, *(each for each in tmp_path.parents if Path(tempfile.gettempdir()) in each.parents)):
+        folder.chmod(0o755)
+    saved.chmod(0o600)
+    done = subprocess.run([sys.executable, "-c", OPENING, str(saved)], capture_output=True, text=True, cwd=GOLDEN.parents[3], check=False)
+    assert done.returncode == 0, done.stderr
+    opened, checked, itself, below = done.stdout.splitlines()
+    assert opened == checked == itself
+    assert opened.startswith(f"This directory cannot be looked into: Permission denied (got '{saved}').")
+    assert below == "[]"
 
 
 def test_a_save_that_fails_leaves_nothing(tmp_path: Path) -> None:

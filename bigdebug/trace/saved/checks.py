@@ -11,7 +11,7 @@ from bigdebug.store.blocks import decode
 from bigdebug.store.contained import contained, each_file
 from bigdebug.store.formats import check_format
 from bigdebug.store.sealed import CATALOG, SEAL, Problem, Sealed, read_catalog, sealed_wrongly
-from bigdebug.trace.saved.saving import BLOCKS, FORMAT, UNFINISHED, directory
+from bigdebug.trace.saved.saving import BLOCKS, FORMAT, UNFINISHED, directory, looking
 
 
 def check(path: str | os.PathLike[str]) -> list[Problem]:
@@ -21,7 +21,9 @@ def check(path: str | os.PathLike[str]) -> list[Problem]:
     StoreVersionError for one of a later format.
     """
     home = directory("a saved session", path)
-    if (home / UNFINISHED).exists():
+    with looking(home):
+        half = (home / UNFINISHED).exists()
+    if half:
         return [Problem(UNFINISHED, "the session was not written to its end")]
     try:
         catalog = read_catalog(home)

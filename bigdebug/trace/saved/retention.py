@@ -28,6 +28,7 @@ from bigdebug.trace.saved.saving import (
     UNFINISHED,
     WRITTEN,
     directory,
+    looking,
 )
 
 _AGES = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0, "w": 7 * 86400.0}
@@ -72,12 +73,13 @@ def chosen(home: Path, older: float | None = None, larger: int | None = None, no
     A session that has files which it was not saved with stays. Other directories are not looked at, and no link is followed.
     """
     home = directory("where sessions are saved", home)
-    if not home.is_dir():
-        raise StoreError("There is no such directory", value=str(home), remedy="Name the one that sessions are saved below.")
-    if (home / CATALOG).exists():
-        raise StoreError("This is a saved session itself", value=str(home), remedy=f"Name the directory that it is in: {home.parent}")
     at = time.time() if now is None else now
-    found = sorted(_looked_at(home, at), key=lambda kept: kept.saved)
+    with looking(home):
+        if not home.is_dir():
+            raise StoreError("There is no such directory", value=str(home), remedy="Name the one that sessions are saved below.")
+        if (home / CATALOG).exists():
+            raise StoreError("This is a saved session itself", value=str(home), remedy=f"Name the directory that it is in: {home.parent}")
+        found = sorted(_looked_at(home, at), key=lambda kept: kept.saved)
     if older is not None:
         found = [_going(kept, f"saved {_days(at - kept.saved)} ago") if not kept.goes and at - kept.saved > older else kept for kept in found]
     left = sum(kept.bytes for kept in found if not kept.goes)
@@ -107,10 +109,10 @@ def _looked_at(home: Path, now: float) -> Iterator[Kept]:
     for path in sorted(home.iterdir()):
         if path.is_symlink() or not path.is_dir():
             continue
-        if (path / UNFINISHED).exists():
+        if os.path.exists(path / UNFINISHED):  # Path.exists raises where nobody may look
             if path.name.startswith(".") and (half := _unfinished(path, now)) is not None:
                 yield half
-        elif (path / CATALOG).exists() and (session := _session(path)) is not None:
+        elif os.path.exists(path / CATALOG) and (session := _session(path)) is not None:
             yield session
 
 

@@ -7,8 +7,8 @@ import os
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Iterable
-from contextlib import nullcontext
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, nullcontext
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -115,6 +115,17 @@ def directory(what: str, path: Any) -> Path:
     if not isinstance(path, str | os.PathLike):
         raise TypeError(f"{what} is the path of a directory, not {path!r}")
     return local(what, path).absolute()
+
+
+@contextmanager
+def looking(home: Path) -> Iterator[None]:
+    """Within: what the system says where nobody may look into a directory is a StoreError that names it."""
+    try:
+        yield
+    except OSError as problem:
+        raise StoreError(
+            f"This directory cannot be looked into: {problem.strerror}", value=str(home), remedy="Check its permissions, and those of the directories that it is in.",
+        ) from problem
 
 
 def _by() -> str:

@@ -23,7 +23,7 @@ from bigdebug.trace.across.step import Step
 from bigdebug.trace.run import Run, runs_table
 from bigdebug.trace.saved.checks import check
 from bigdebug.trace.saved.runs import SavedRun, load_run
-from bigdebug.trace.saved.saving import ACTORS, BLOCKS, FORMAT, UNFINISHED, directory, save
+from bigdebug.trace.saved.saving import ACTORS, BLOCKS, FORMAT, UNFINISHED, directory, looking, save
 from bigdebug.trace.saved.trace import SavedTrace, standing_at, whole_trace
 from bigdebug.trace.table import Table
 
@@ -37,7 +37,9 @@ def open_session(path: str | os.PathLike[str], trusted: bool = False) -> SavedSe
     somebody else may have written.
     """
     home = directory("a saved session", path)
-    if (home / UNFINISHED).exists():
+    with looking(home):
+        half = (home / UNFINISHED).exists()
+    if half:
         raise StoreError("This session was not written to its end", value=str(home), remedy="Save it again; bigdebug prune removes what is left of it.")
     try:
         data = read_catalog(home)
