@@ -119,7 +119,8 @@ class Capture:
         trial, promise = self._trial, self._promise
         if trial is None:
             return UNTRIED if promise.each or promise.tags else ""
-        return "" if trial.believed or self._broken else trial.tried(self._stopped().inputs)
+        count = self._stopped().inputs
+        return "" if trial.note(count) or self._broken else trial.tried(count)
 
     def _stopped(self) -> Paired:
         paired = self._paired or Paired(self._nothing, (), self._promise.each)
@@ -142,7 +143,7 @@ class Capture:
             why = f"{self._name} has no lineage: {self._broken}"
             return Unknown(why), (why,)
         if self._promise.each:
-            believed = self._trial.believed if self._trial is not None and paired.inputs else ""
+            believed = self._trial.note(paired.inputs) if self._trial is not None and paired.inputs else ""
             return Spans(Column.of(paired.offsets())), (*filter(None, [believed]), *(self._trial.beside.notes(self._name) if self._trial is not None else ()))
         reads = paired.reads()
         if self._promise.tags is None:

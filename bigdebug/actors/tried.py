@@ -31,6 +31,8 @@ BELIEVED = "What was promised is believed: the records come one by one, and none
 
 LARGE = "What was promised is believed: what came of its records takes too long to be copied, so it was not tried"
 
+LONG = "What was promised is believed: it takes too long to try it on more than one record, and what comes of one may be what was promised by chance"
+
 _LATE_BYTES, _LATE_OBJECTS, _LATE_SECONDS = 16 << 20, 20_000, 0.25
 """What may be copied to try records behind the first, and how long that may take."""
 
@@ -64,7 +66,7 @@ class Trial:
         self.beside = Beside()
         """What it reads besides its records."""
         self.believed = ""
-        """Why it could not be tried, as a note; empty if it was."""
+        """Why it could not be tried at all, as a note; empty if it was."""
 
     def before(self, some: Sequence[Any] | None) -> None:
         """Try it on some records, the first ones first, where nobody sees it and nothing stays of it (``aside``)."""
@@ -116,10 +118,21 @@ class Trial:
         """The outputs; copies of those of the first records are kept."""
         return chain(self._first(given), given, self._end())
 
+    def note(self, count: int) -> str:
+        """Why what was promised of so many records is believed, as a note; empty if it was tried on more than one, or on all."""
+        return self.believed or (LONG if len(self._counts()) < min(count, 2) else "")
+
     def tried(self, count: int) -> str:
         """On how many of so many records it was seen; empty if that were all."""
-        few = len(self._alone) + len(self._late)
-        return f"what was promised was tried on {few} of {count:,} records" if 0 < few < count else ""
+        counts = self._counts()
+        cut = sum(each >= MOST for each in counts)
+        if len(counts) - cut >= count:
+            return ""
+        return f"what was promised was tried on {len(counts) - cut} of {count:,} records" + (f", and on the first {MOST:,} outputs of {cut} more" if cut else "")
+
+    def _counts(self) -> list[int]:
+        """How many outputs came of each record that was tried."""
+        return [*map(len, self._alone), *self._late]
 
     def broken(self) -> str:
         """Why the function does not make each output of the record read last; empty if it was not seen otherwise."""

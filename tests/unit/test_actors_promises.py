@@ -3,6 +3,7 @@
 import itertools
 import re
 import sys
+import time
 from collections import Counter
 from fractions import Fraction
 
@@ -11,7 +12,7 @@ import pandas as pd
 import pytest
 
 from bigdebug import actors
-from bigdebug.actors import promises
+from bigdebug.actors import among, promises, tried
 from bigdebug.actors.owners import GroupOwners
 from bigdebug.actors.promises import probed
 
@@ -359,6 +360,37 @@ def test_of_a_generator_it_is_told_on_how_many_records_it_was_tried(home, tmp_pa
     list(actors.generator(flat, each=True)(records[:8]))
     list(actors.generator(flat, each=True)(records[:12]))
     assert taken() == [*["what was promised was tried on 16 of 2,000 records"] * 2, "", ""]
+
+
+def test_of_a_slow_generator_one_record_shows_nothing(home, monkeypatch):
+    monkeypatch.setattr(tried, "MOST_SECONDS", 0.1)
+
+    def totals(records):
+        time.sleep(0.15)
+        yield from itertools.accumulate(records)
+
+    for records in ([1, 2, 3], [1], []):
+        list(actors.generator(totals, each=True)(records))
+        assert actors.steps(home)[-1].incomplete == ((tried.LONG,) if len(records) > 1 else ())
+        assert actors.steps(home)[-1].believed == ""
+
+
+def test_a_record_of_which_too_much_came_counts_as_tried_in_part(home):
+    def many(records):
+        seen = 0
+        for record in records:
+            yield from range(record)
+            yield "so far", seen
+            seen += record // among.MOST
+
+    list(actors.generator(many, each=True)([among.MOST, 0, among.MOST, 0, *[1] * 8]))
+    assert "has no lineage" in actors.steps(home)[-1].incomplete[0]
+    list(actors.generator(many, each=True)([1, among.MOST, 0]))
+    assert "has no lineage" in actors.steps(home)[-1].incomplete[0]
+    list(actors.generator(many, each=True)([among.MOST] * 3))
+    assert actors.steps(home)[-1].believed == "what was promised was tried on 0 of 3 records, and on the first 10,000 outputs of 3 more"
+    list(actors.generator(many, each=True)([0, 0, among.MOST]))
+    assert actors.steps(home)[-1].believed == "what was promised was tried on 2 of 3 records, and on the first 10,000 outputs of 1 more"
 
 
 def test_a_late_record_that_fails_alone_is_made_of_others_too(home):
