@@ -1,4 +1,5 @@
-"""Barred: what a function that is tried would do to the world is not done: Python tells of it just before, and then it is stopped.
+"""Barred: what a function that is tried would do to the world is not done: Python tells of it just before, and then it is stopped. Of what it does not tell, ``codes.UNHEARD`` has the names, and
+``silence`` tells what can be told of; what a package not named there does in C is done.
 
 A file that a trial wrote for a few rows, the real call would find; what it removed, the real call would miss; what it sends or appends would be there several times.
 """
@@ -16,22 +17,24 @@ from typing import Any, Protocol
 from bigdebug.actors.codes import Untried
 
 _HEARD = "bigdebug.heard"
+TOLD = "bigdebug.told"
+"""What Python has no event of: why it would stay, as the end of a sentence."""
 
-_FILES = "it changes what lies in a directory"
+FILES = "it changes what lies in a directory"
 _SENDS = "it connects with another program"
-_STARTS = "it starts another program"
+STARTS = "it starts another program"
 _PROCESS = "it changes what holds of the whole process"
 
 _EVENTS = {
-    **dict.fromkeys(("os.mkdir", "os.rmdir", "os.remove", "os.rename", "os.link", "os.symlink", "os.truncate", "os.chmod", "os.chown", "os.lchown", "os.chflags", "os.lchflags"), _FILES),
-    **dict.fromkeys(("os.utime", "os.setxattr", "os.removexattr", "tempfile.mkstemp", "tempfile.mkdtemp"), _FILES),
+    **dict.fromkeys(("os.mkdir", "os.rmdir", "os.remove", "os.rename", "os.link", "os.symlink", "os.truncate", "os.chmod", "os.chown", "os.lchown", "os.chflags", "os.lchflags"), FILES),
+    **dict.fromkeys(("os.utime", "os.setxattr", "os.removexattr", "tempfile.mkstemp", "tempfile.mkdtemp"), FILES),
     **dict.fromkeys(("socket.connect", "socket.bind", "socket.sendto", "socket.sendmsg", "http.client.connect", "http.client.send", "ftplib.sendcmd", "smtplib.send", "imaplib.send"), _SENDS),
     **dict.fromkeys(("poplib.putline", "syslog.syslog", "os.kill", "os.killpg", "signal.pthread_kill"), _SENDS),
     "sqlite3.connect": "it opens a database",
-    **dict.fromkeys(("os.fork", "os.forkpty", "os.exec", "os.spawn", "os.posix_spawn", "os.startfile", "os.startfile/2", "os.system", "pty.spawn", "subprocess.Popen"), _STARTS),
+    **dict.fromkeys(("os.fork", "os.forkpty", "os.exec", "os.spawn", "os.posix_spawn", "os.startfile", "os.startfile/2", "os.system", "pty.spawn", "subprocess.Popen"), STARTS),
     **dict.fromkeys(("os.chdir", "os.putenv", "os.unsetenv", "resource.setrlimit"), _PROCESS),
 }
-_WATCHED = frozenset((*_EVENTS, "open", _HEARD))
+_WATCHED = frozenset((*_EVENTS, "open", _HEARD, TOLD))
 
 _OURS = os.path.dirname(__file__)
 """Where the function is called from."""
@@ -104,7 +107,7 @@ class Barrier:
             return
         trial = self._tried()
         if trial is not None:
-            why = _opens(trial, *args) if event == "open" else _EVENTS[event]
+            why = _opens(trial, *args) if event == "open" else str(args[0]) if event == TOLD else _EVENTS[event]
             if why and not _importing():
                 trial.bar(why)
                 raise Barred(why)

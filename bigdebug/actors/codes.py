@@ -22,6 +22,13 @@ REACHING_ATTRIBUTES = frozenset((
 ))
 """Attributes, and functions of libraries, that do so; or that set what holds of the whole process and is not put back."""
 
+UNHEARD = frozenset((
+    "to_parquet", "to_orc", "to_feather", "to_hdf", "HDFStore", "to_sql", "create_engine", "connect", "Producer", "ParquetWriter", "OSFile", "open_output_stream", "open_append_stream",
+    "write_table", "write_to_dataset", "write_dataset", "write_feather", "write_deltalake", "write_csv", "write_parquet", "write_ipc", "write_avro", "write_ndjson",
+    "sink_parquet", "sink_csv", "sink_ipc", "sink_ndjson", "write", "pwrite", "writev", "pwritev", "sendfile", "copy_file_range", "mkfifo", "mknod",
+))
+"""What writes or connects without Python's telling: functions of Arrow and the like, which do so in C, and of Python's ``os``. ``write`` is so only by itself: files have it, too, and tell."""
+
 LIVE = ("py4j", "pyspark", "matplotlib.pyplot", "atexit", "signal")
 """Packages and modules whose objects and functions stand for others elsewhere: in Spark, in a figure that is drawn, in what happens to the process."""
 

@@ -22,7 +22,7 @@ from uuid import UUID
 
 import numpy as np
 
-from bigdebug.actors.codes import REACHING, REACHING_ATTRIBUTES, Named, Untried, library, live, named
+from bigdebug.actors.codes import REACHING, REACHING_ATTRIBUTES, UNHEARD, Named, Untried, library, live, named
 
 _TELLING = ("__reduce__", "__reduce_ex__", "__getstate__", "__getnewargs__", "__getnewargs_ex__")
 """By what a class says what is copied of an object."""
@@ -193,8 +193,8 @@ def checked(function: FunctionType) -> Named:
     """What the code of a function names. Raises Untried where it reaches what no code names."""
     found = named(function.__code__)
     scope = function.__globals__
-    hidden = {name for name in found.globals & REACHING if name not in scope or _of_library(scope[name])} | found.attributes & REACHING_ATTRIBUTES
-    hidden |= REACHING_ATTRIBUTES & {value.__name__ for value in map(scope.get, found.globals) if value is not None and _of_library(value)}
+    hidden = {name for name in found.globals & REACHING if name not in scope or _of_library(scope[name])}
+    hidden |= found.attributes & (REACHING_ATTRIBUTES | UNHEARD - {"write"}) | {_called(scope.get(name)) for name in found.globals} & (REACHING_ATTRIBUTES | UNHEARD)
     if hidden:
         raise Untried(f"{function.__name__} calls {min(hidden)}()")
     own = {name for name in found.imports if not library(name) or live(name)}
@@ -208,6 +208,12 @@ def checked(function: FunctionType) -> Named:
         if live(value.__name__ if isinstance(value, ModuleType) else value.__module__ if isinstance(value, (FunctionType, BuiltinFunctionType, type)) else ""):
             raise Untried(f"{function.__name__} uses {name!r}, which stands for something elsewhere")
     return found
+
+
+def _called(value: Any) -> str:
+    """What a function or a class of Python or a package is called; empty for what is none."""
+    known = isinstance(value, (FunctionType, BuiltinFunctionType, type)) or type(value).__name__ == "cython_function_or_method"
+    return str(value.__name__) if known and library(value.__module__) else ""
 
 
 def _of_library(value: Any) -> TypeGuard[FunctionType | BuiltinFunctionType]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextvars
 import logging
+import os
 import sys
 import threading
 import warnings
@@ -11,7 +12,11 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
+from multiprocessing.process import BaseProcess
 from typing import Any
+
+from bigdebug.actors.barred import FILES, STARTS, TOLD
+from bigdebug.actors.codes import UNHEARD
 
 _STREAMS = 16
 """Streams that are kept when they are not used: ``print`` does not hold the one that it writes to (before Python 3.13.3), and dies when another thread is in the midst of it and that goes."""
@@ -34,7 +39,7 @@ class Silence:
         """Within, it is kept."""
         with self._lock:
             if not self._count:
-                self._undo = [self._mute("stdout"), self._mute("stderr"), self._unwarned(), self._unlogged(), self._unshown(), self._followed()]
+                self._undo = [self._mute("stdout"), self._mute("stderr"), self._unwarned(), self._unlogged(), self._unshown(), self._followed(), *self._told()]
             self._count += 1
         try:
             yield
@@ -96,6 +101,20 @@ class Silence:
             start(thread)
 
         return _replaced(threading.Thread, "start", followed)
+
+    def _told(self) -> list[Callable[[], None]]:
+        """Functions that Python has no event of, in a trial: writing to a descriptor, pipes with names, and processes that are started by ``spawn``."""
+        return [self._telling(BaseProcess, "start", STARTS), *(self._telling(os, name, FILES if name.startswith("mk") else "it writes a file") for name in UNHEARD & vars(os).keys())]
+
+    def _telling(self, owner: Any, name: str, why: str) -> Callable[[], None]:
+        call, mine = getattr(owner, name), self._mine
+
+        def told(*args: Any, **options: Any) -> Any:
+            if mine():
+                sys.audit(TOLD, why)
+            return call(*args, **options)
+
+        return _replaced(owner, name, told)
 
 
 def _replaced(owner: Any, name: str, made: Any) -> Callable[[], None]:

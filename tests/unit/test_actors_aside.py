@@ -9,6 +9,7 @@ import http.server
 import io
 import locale
 import logging
+import multiprocessing
 import os
 import re
 import shutil
@@ -25,6 +26,7 @@ import types
 import warnings
 from importlib import import_module
 from importlib import import_module as imported
+from os import write as written
 from os.path import exists
 
 import numpy as np
@@ -33,6 +35,8 @@ import pytest
 import zmq
 from jupyter_client.session import Session
 from pandas.testing import assert_frame_equal
+from pyarrow import Table
+from pyarrow.parquet import write_to_dataset
 
 from bigdebug import actors
 from bigdebug.actors import promises, tried
@@ -153,13 +157,51 @@ def goes_elsewhere(f, work):
     return f
 
 
+def writes_a_dataset(f, work):
+    f.to_parquet(work / "out", partition_cols=["city"])
+    return f.assign(n=len([*(work / "out").rglob("*.parquet")]))
+
+
+def writes_a_dataset_by_a_function(f, work):
+    write_to_dataset(Table.from_pandas(f), work / "out")
+    return f.assign(n=len([*(work / "out").rglob("*.parquet")]))
+
+
+def makes_a_pipe(f, work):
+    os.mkfifo(work / f"pipe{len(f)}")
+    return f.assign(n=len([*work.glob("pipe*")]))
+
+
+def spawns(f, work):
+    child = multiprocessing.get_context("spawn").Process(target=os.mkdir, args=(work / f"made{len(f)}",))
+    child.start()
+    child.join()
+    return f.assign(n=len([*work.glob("made*")]))
+
+
+def writes_to_a_descriptor(f, work):
+    os.write(TAKEN, b"%d " % len(f))
+    return f.assign(n=os.lseek(TAKEN, 0, os.SEEK_CUR))
+
+
+def writes_to_a_descriptor_by_a_function(f, work):
+    written(TAKEN, b"%d " % len(f))
+    return f.assign(n=os.lseek(TAKEN, 0, os.SEEK_CUR))
+
+
+KEPT = tempfile.TemporaryFile()  # it is open to the end
+TAKEN = KEPT.fileno()
+
 DOING = [keeps_a_log, reads_what_it_writes, makes_a_directory, makes_a_file, appends, takes_away, moves, mean_in_a_file, mean_in_a_file_that_is_there, inserts, sends, starts, swallows, in_a_thread, goes_elsewhere]
+DOING += [writes_a_dataset, writes_a_dataset_by_a_function, makes_a_pipe, spawns, writes_to_a_descriptor, writes_to_a_descriptor_by_a_function]
 
 
 def done(function, work):
     """What a call gives, and what there is afterwards."""
     work.mkdir()
     (work / "there").write_text("")
+    KEPT.truncate(0)
+    KEPT.seek(0)
     here = os.getcwd()
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as got:
         got.bind(("127.0.0.1", 0))
