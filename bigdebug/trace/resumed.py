@@ -20,7 +20,7 @@ class Resuming(Protocol):
     def __call__(self, skip: Any, repair: Any, fix: Any) -> Resumed: ...
 
     def check(self) -> None:
-        """Raise ReplayError if the action is one that cannot be called again. Costs no job."""
+        """Raise ReplayError if the action is one that cannot be called again, NotCapturedError if the run was forgotten. Costs no job."""
 
     def check_repair(self, culprit: CrashCulprit, record: Any) -> None:
         """Raise ReplayError if this record cannot come in the place of that of a culprit. Costs no job."""

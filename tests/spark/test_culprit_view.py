@@ -185,12 +185,15 @@ def test_culprits_of_a_run_that_was_forgotten_are_still_looked_at(dbg: Any, cell
     run = failed(dbg, dbg.context.parallelize(["1", "x"], 1).map(names["number"]).collect)
     view = look(run)
     view._work.find_all()
+    before = asked(view, "culprits")
+    assert (before["refused"], before["forecast"] is None) == (None, False)
     dbg.forget(run)
-    assert asked(view, "culprits")["known"] == 1
+    after = asked(view, "culprits")
+    assert (after["known"], after["refused"], after["forecast"]) == (1, "This run has been forgotten. Run the job again under capture.", None)
     assert asked(view, "culprit", number=0)["fix"]["defined"] is None
     asked(view, "skip", of="all", at=0, on=True)
-    said = resumed(view)["problem"]
-    assert "forgotten" in " ".join([*said["what"], said["remedy"]])
+    with pytest.raises(AssertionError, match="This run has been forgotten"):
+        asked(view, "resume")
 
 
 def ratios(sc: Any) -> Any:

@@ -54,6 +54,7 @@ class Resume:
 
     def check(self) -> None:
         self._again()
+        self._recorder.questions(self._run)  # of a run that was forgotten there are none
 
     def check_repair(self, culprit: CrashCulprit, record: Any) -> None:
         Decisions(self._recorder, self._run).instead(culprit, record)
