@@ -16,6 +16,7 @@ from bigdebug.actors.alike import same_cell
 from bigdebug.actors.aside import from_outside
 from bigdebug.actors.codes import Untried
 from bigdebug.actors.promises import Broken
+from bigdebug.actors.room import NoRoom
 from bigdebug.shown import shown
 
 OTHERWISE = "it gave something else of a record alone than of the same record among others, so an output is not made of the record read last alone"
@@ -35,6 +36,8 @@ MOST = 10_000
 Call = Callable[[Iterator[Any]], Iterable[Any]]
 Copied = Callable[[Sequence[Any]], AbstractContextManager[tuple[Call, Sequence[Any]]]]
 """Within: a copy of the function, and of records."""
+Kept = Callable[[Any], Any]
+"""A copy of an output, for the function may change it when it goes on. Raises NoRoom if there is no room for one."""
 
 
 def some_of(records: Any) -> list[Any]:
@@ -56,30 +59,33 @@ def some_lines(lines: Iterable[str]) -> Iterator[str]:
         yield line
 
 
-def seen_among(copied: Copied, records: Sequence[Any], until: float) -> list[int]:
-    """Of each record behind the first that was tried, how many outputs came of it. No record is begun after ``until``, by ``perf_counter``.
+def seen_among(copied: Copied, records: Sequence[Any], kept: Kept, until: float) -> list[int]:
+    """Of each record behind the first that was tried, how many outputs came of it. No record is begun after ``until``, by ``perf_counter``, nor when there is no room for its outputs.
 
     Raises Broken where the function gave something else of one alone, or raised: among others it did not. Raises what it raises among others.
     """
     late = len(records) - FIRST
     chosen = sorted({FIRST + (part + 1) * late // _RUNS - 1 for part in range(_RUNS)} - {FIRST - 1}) if late > 0 else []
     with copied(records) as (call, mine):
-        among = _given(call, mine, set(chosen), until)
+        among = _given(call, mine, set(chosen), kept, until)
     counts: list[int] = []
     for number, outputs in among.items():
         if perf_counter() > until:
             break
-        with copied(records[number : number + 1]) as (call, mine):
-            alone = _alone(call, mine)
-            if len(alone) != len(outputs) or not all(map(same_cell, alone, outputs)):
-                raise Broken(OTHERWISE)
+        try:
+            with copied(records[number : number + 1]) as (call, mine):
+                alone = _alone(call, mine, kept)
+        except NoRoom:
+            break
+        if len(alone) != len(outputs) or not all(map(same_cell, alone, outputs)):
+            raise Broken(OTHERWISE)
         counts.append(len(alone))
     return counts
 
 
-def _alone(call: Call, record: Sequence[Any]) -> list[Any]:
+def _alone(call: Call, record: Sequence[Any], kept: Kept) -> list[Any]:
     try:
-        return list(islice(call(iter(record)), MOST))
+        return [kept(output) for output in islice(call(iter(record)), MOST)]
     except Untried:
         raise
     except (Exception, SystemExit) as error:  # the user's; an exit is one of a record alone
@@ -93,8 +99,8 @@ def raised(error: BaseException) -> str:
     return f"it raised {type(error).__name__} on a record alone: {shown(str(error))}"
 
 
-def _given(call: Call, records: Sequence[Any], chosen: set[int], until: float) -> dict[int, list[Any]]:
-    """What came of the chosen ones before another was read; without the last if it was not the last of all."""
+def _given(call: Call, records: Sequence[Any], chosen: set[int], kept: Kept, until: float) -> dict[int, list[Any]]:
+    """What came of the chosen ones before another was read; without the last if more may come of it."""
     found: dict[int, list[Any]] = {}
     last, ended = -1, False
 
@@ -111,7 +117,11 @@ def _given(call: Call, records: Sequence[Any], chosen: set[int], until: float) -
     for output in call(reading()):
         outputs = found.get(last)
         if outputs is not None and len(outputs) < MOST:
-            outputs.append(output)
+            try:
+                outputs.append(kept(output))
+            except NoRoom:
+                ended = False
+                break
         if perf_counter() > until:
             break
     if not ended:

@@ -11,6 +11,10 @@ MOST_OBJECTS = 100_000
 """Objects that are copied for a trial, one by one: it takes 0.3 s."""
 
 
+class NoRoom(Untried):
+    """There is too much to be copied."""
+
+
 class Room:
     """What a trial may still copy."""
 
@@ -18,8 +22,8 @@ class Room:
         self._bytes, self._objects = size, objects
 
     def charge(self, size: int) -> None:
-        """One object more, of so many bytes. Raises Untried if there is no room."""
+        """One object more, of so many bytes. Raises NoRoom if there is none."""
         self._objects -= 1
         self._bytes -= size
         if self._objects < 0 or self._bytes < 0:
-            raise Untried("there is too much to be copied")
+            raise NoRoom("there is too much to be copied")

@@ -15,13 +15,13 @@ from typing import Any
 import numpy as np
 
 from bigdebug.actors.alike import same_cell
-from bigdebug.actors.among import FIRST, MOST, OTHERWISE, Call, raised, seen_among, some_of
+from bigdebug.actors.among import FIRST, MOST, OTHERWISE, Call, Copied, raised, seen_among, some_of
 from bigdebug.actors.apart import Apart, Copies
 from bigdebug.actors.aside import aside, from_outside, stopped
 from bigdebug.actors.beside import Beside
 from bigdebug.actors.codes import Untried, library
 from bigdebug.actors.promises import MOST_SECONDS, Broken
-from bigdebug.actors.room import Room
+from bigdebug.actors.room import MOST_BYTES, NoRoom, Room
 from bigdebug.actors.shared import all_atoms, tells
 from bigdebug.shown import shown
 
@@ -29,9 +29,9 @@ log = logging.getLogger("bigdebug")
 
 BELIEVED = "What was promised is believed: the records come one by one, and none can be looked at before the function asks for it"
 
-LARGE = "What was promised is believed: what came of its records takes too long to be copied, so it was not tried"
+LARGE = "What was promised is believed: what came of its records takes too long, or too much room, to be copied, so it was not tried"
 
-LONG = "What was promised is believed: it takes too long to try it on more than one record, and what comes of one may be what was promised by chance"
+LONG = "What was promised is believed: it takes too long, or too much room, to try it on more than one record, and what comes of one may be what was promised by chance"
 
 _LATE_BYTES, _LATE_OBJECTS, _LATE_SECONDS = 16 << 20, 20_000, 0.25
 """What may be copied to try records behind the first, and how long that may take."""
@@ -62,7 +62,7 @@ class Trial:
         self._seconds = 0.0
         self._late: list[int] = []
         self._unseen = ""
-        self._room = Room()
+        self._room = Room(MOST_BYTES // 2)
         self.beside = Beside()
         """What it reads besides its records."""
         self.believed = ""
@@ -77,12 +77,9 @@ class Trial:
         try:
             with aside(self.beside.opens):
                 copied = partial(self._copied, Copies(self.beside.holds))
-                for record in some[:FIRST]:
-                    if self._alone and perf_counter() > until:
-                        break
-                    with copied([record]) as (call, mine):
-                        self._alone.append([self._copy(output) for output in islice(call(iter(mine)), MOST)])
-                self._try_late(some)
+                self._try_first(copied, some[:FIRST], until)
+                if not self.believed:
+                    self._try_late(some)
         except Untried as why:
             self.believed = why.note
         except Broken as promise:
@@ -94,10 +91,25 @@ class Trial:
         if self._unseen:
             log.debug("bigdebug: records behind the first were not tried: %s", self._unseen)  # aside, nobody would hear it
 
+    def _try_first(self, copied: Copied, some: Sequence[Any], until: float) -> None:
+        """The first one, and others while there is time, and room for what comes of them."""
+        room = Room(MOST_BYTES // 2)
+        for record in some:
+            if self._alone and perf_counter() > until:
+                break
+            with copied([record]) as (call, mine):
+                try:
+                    outputs = [_copy(output, room) for output in islice(call(iter(mine)), MOST)]
+                except NoRoom:
+                    self.believed = "" if self._alone else LARGE
+                    break
+            self._alone.append(outputs)
+
     def _try_late(self, some: Sequence[Any]) -> None:
         """Those behind the first may be such that the function raises of them among others, writes, or cannot be copied: then no more is known than of the first, and that is told."""
         try:
-            self._late = seen_among(partial(self._copied, Copies(room=Room(_LATE_BYTES, _LATE_OBJECTS))), some, perf_counter() + _LATE_SECONDS)
+            copied = partial(self._copied, Copies(room=Room(_LATE_BYTES, _LATE_OBJECTS)))
+            self._late = seen_among(copied, some, partial(_kept, Room(_LATE_BYTES, _LATE_OBJECTS)), perf_counter() + _LATE_SECONDS)
         except Broken:
             raise
         except BaseException as error:  # the user's, and ours that say why not
@@ -165,27 +177,41 @@ class Trial:
         return record
 
     def _keep(self, output: Any) -> None:
-        """Of many outputs of one record so many as of the record alone; of large ones, those that can be copied in MOST_SECONDS."""
-        if len(self._given[-1]) >= MOST:
+        """Of records that were tried, and of many outputs of one so many as of the record alone; of large ones, those that can be copied in MOST_SECONDS."""
+        if len(self._given) > len(self._alone) or len(self._given[-1]) >= MOST:
             return
         began = perf_counter()
         try:
-            self._given[-1].append(self._copy(output))
+            self._given[-1].append(_copy(output, self._room))
+        except NoRoom:
+            self.believed = LARGE
         except Broken as promise:
             self._why = str(promise)
         self._seconds += perf_counter() - began
         if self._seconds > MOST_SECONDS:
             self.believed = LARGE
 
-    def _copy(self, value: Any) -> Any:
-        if all_atoms((value,)):
-            return value
-        try:
-            return Apart(self._room).of(value)
-        except Untried:  # of what deepcopy may copy still; but not where that asks code of the user's, which may change his output
-            if tells(type(value)):
-                raise Broken(f"a {type(value).__name__} cannot be copied for certain, so it cannot be tried on a record alone; check=False believes it") from None
-        try:
-            return copy.deepcopy(value)
-        except Exception as error:  # a type's own
-            raise Broken(f"a {type(value).__name__} cannot be copied, so it cannot be tried on a record alone ({type(error).__name__}); check=False believes it") from error
+
+def _copy(value: Any, room: Room) -> Any:
+    """A copy of an output. Raises NoRoom, and Broken where it cannot be copied."""
+    if all_atoms((value,)):
+        return value
+    try:
+        return Apart(room).of(value)
+    except NoRoom:
+        raise
+    except Untried:  # of what deepcopy may copy still; but not where that asks code of the user's, which may change his output
+        if tells(type(value)):
+            raise Broken(f"a {type(value).__name__} cannot be copied for certain, so it cannot be tried on a record alone; check=False believes it") from None
+    try:
+        return copy.deepcopy(value)
+    except Exception as error:  # a type's own
+        raise Broken(f"a {type(value).__name__} cannot be copied, so it cannot be tried on a record alone ({type(error).__name__}); check=False believes it") from error
+
+
+def _kept(room: Room, value: Any) -> Any:
+    """A copy of an output; itself where it cannot be copied, which is known of the first ones."""
+    try:
+        return _copy(value, room)
+    except Broken:
+        return value

@@ -4,6 +4,7 @@ import itertools
 import re
 import sys
 import time
+import tracemalloc
 from collections import Counter
 from fractions import Fraction
 
@@ -391,6 +392,41 @@ def test_a_record_of_which_too_much_came_counts_as_tried_in_part(home):
     assert actors.steps(home)[-1].believed == "what was promised was tried on 0 of 3 records, and on the first 10,000 outputs of 3 more"
     list(actors.generator(many, each=True)([0, 0, among.MOST]))
     assert actors.steps(home)[-1].believed == "what was promised was tried on 2 of 3 records, and on the first 10,000 outputs of 1 more"
+
+
+def test_of_large_outputs_few_are_copied(home, monkeypatch):
+    monkeypatch.setattr(tried, "MOST_BYTES", 16 << 20)
+    held = []
+
+    def large(records, size):
+        for record in records:
+            held.append(tracemalloc.get_traced_memory()[0])
+            yield np.full(size >> 3, float(record))
+
+    notes = []
+    tracemalloc.start()
+    try:
+        for size in (3 << 20, 6 << 20, 9 << 20):
+            for each in actors.generator(large, each=True)([*range(12)], size):
+                del each
+            notes.append([*actors.steps(home)[-1].incomplete, actors.steps(home)[-1].believed])
+    finally:
+        tracemalloc.stop()
+    assert notes == [["what was promised was tried on 3 of 12 records"], [tried.LONG, ""], [tried.LARGE, ""]]
+    assert max(held) - min(held) < 32 << 20
+
+
+def test_an_output_that_a_function_uses_again_is_looked_at_as_it_was_given(home):
+    def reused(records):
+        row = [0, 0]
+        for row[0] in records:
+            for row[1] in range(2):
+                yield row
+
+    for _ in actors.generator(reused, each=True)([*range(40)]):
+        pass
+    assert actors.steps(home)[-1].incomplete == ()
+    assert actors.steps(home)[-1].believed == "what was promised was tried on 16 of 40 records"
 
 
 def test_a_late_record_that_fails_alone_is_made_of_others_too(home):
