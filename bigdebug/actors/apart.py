@@ -29,13 +29,13 @@ class Apart:
     """Copies that belong together: what is the same object for the user is the same copy. Raises Untried, also if there is too much to copy."""
 
     def __init__(self, room: Room | None = None, met: Callable[[Any], None] = lambda _: None) -> None:
-        """``met`` is told of frames."""
+        """``met`` is told of frames, and of functions of the user's."""
         self._charge = (room or Room()).charge
         self._met = met
         self._made: dict[int, Any] = {}
         self._held: list[Any] = []
         self._spaces = Spaces()
-        self._shared = Shared()
+        self._shared = Shared(met)
 
     def of(self, value: Any) -> Any:
         """A copy; the value itself if nobody can change it."""
@@ -168,6 +168,7 @@ class Apart:
         made.__defaults__, made.__kwdefaults__ = self._of(function.__defaults__), self._of(function.__kwdefaults__)
         made.__dict__.update(self._of(function.__dict__))
         if not theirs:
+            self._met(function)
             self._shared.used(self._spaces.names(function, self._cell, self._of))
         return made
 
@@ -218,7 +219,7 @@ class Copies:
     """Copies of a function, and of what goes with it, each as all of it was in the beginning, for one trial."""
 
     def __init__(self, met: Callable[[Any], None] = lambda _: None, room: Room | None = None) -> None:
-        """``met`` is told of frames that are copied, but for rows."""
+        """``met`` is told of frames that are copied, but for rows, and of functions."""
         self._met = met
         self._room = room or Room()
 

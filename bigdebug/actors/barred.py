@@ -9,12 +9,13 @@ from __future__ import annotations
 import errno
 import os
 import sys
+import sysconfig
 import threading
 from collections.abc import Callable
 from types import FrameType
 from typing import Any, Protocol
 
-from bigdebug.actors.codes import Untried
+from bigdebug.actors.codes import Untried, library_file
 
 _HEARD = "bigdebug.heard"
 TOLD = "bigdebug.told"
@@ -39,8 +40,11 @@ _WATCHED = frozenset((*_EVENTS, "open", _HEARD, TOLD))
 _OURS = os.path.dirname(__file__)
 """Where the function is called from."""
 
-_NO_DATA = (sys.prefix, sys.base_prefix, "/dev/", "/proc/", "/sys/", "/etc/", "/usr/share/", "/usr/lib/")
-"""Where files lie that say nothing of records: those of Python, of packages and of the system."""
+_PYTHONS = (*map(sysconfig.get_path, ("stdlib", "platstdlib", "purelib", "platlib")), *(os.path.join(sys.base_prefix, each) for each in ("share", "etc", "ssl")))
+_NO_DATA = (*(os.path.join(each, "") for path in _PYTHONS for each in {path, os.path.realpath(path)}), "/proc/", "/sys/", "/etc/", "/usr/share/", "/usr/lib/")
+"""Where files lie that say nothing of records: those of Python, of packages and of the system. A project of the user's may have an environment made in it."""
+
+_DEVICES = frozenset((os.devnull, "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty"))
 
 _WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 
@@ -121,7 +125,7 @@ def _opens(trial: Trial, path: Any, mode: str | None, flags: int) -> str:
         return f"it reads {os.path.basename(name)!r}, which it writes"
     if flags & _WRITES:
         return f"it writes {os.path.basename(name)!r}" if name != os.devnull else ""
-    if not name.startswith(_NO_DATA) and not name.endswith((".py", ".pyc")) and not _importing():
+    if not (name.startswith(_NO_DATA) or name in _DEVICES or library_file(name)) and not name.endswith((".py", ".pyc")) and not _importing():
         trial.reads(name)
     return ""
 

@@ -10,6 +10,7 @@ import sysconfig
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from importlib.util import find_spec
+from itertools import chain
 from types import CodeType
 from typing import Any
 
@@ -28,6 +29,12 @@ UNHEARD = frozenset((
     "sink_parquet", "sink_csv", "sink_ipc", "sink_ndjson", "write", "pwrite", "writev", "pwritev", "sendfile", "copy_file_range", "mkfifo", "mknod",
 ))
 """What writes or connects without Python's telling: functions of Arrow and the like, which do so in C, and of Python's ``os``. ``write`` is so only by itself: files have it, too, and tell."""
+
+READING = frozenset((
+    "read_parquet", "read_feather", "read_orc", "read_table", "read_hdf", "read_ipc", "read_delta", "read_sql", "read_sql_query", "read_sql_table", "to_table", "memory_map",
+    "ParquetFile", "ParquetDataset", "open_input_file", "open_input_stream", "scan_parquet", "scan_csv", "scan_ipc", "scan_ndjson", "scan_delta",
+))
+"""What may read a file, or another program, without Python's telling."""
 
 LIVE = ("py4j", "pyspark", "matplotlib.pyplot", "atexit", "signal")
 """Packages and modules whose objects and functions stand for others elsewhere: in Spark, in a figure that is drawn, in what happens to the process."""
@@ -110,6 +117,11 @@ def named(code: CodeType) -> Named:
     return Named(**{name: frozenset(each) for name, each in found.items()})
 
 
+def unheard_reads(code: CodeType) -> frozenset[str]:
+    """What a code names that may read unheard. Takes a microsecond."""
+    return READING.intersection(chain.from_iterable(each.co_names for each in _codes(code)))
+
+
 def _codes(code: CodeType) -> Iterator[CodeType]:
     yield code
     for each in code.co_consts:
@@ -135,7 +147,12 @@ def library(name: Any) -> bool:
     path = getattr(there, "__dict__", {}).get("__file__") if there is not None else _found(top)  # not its attribute: a module may compute those
     if top in sys.stdlib_module_names:
         return path is None or str(path).startswith(_PYTHON)
-    return top in ("bigdebug", "pytest") or (path is not None and not _LIBRARIES.isdisjoint(str(path).replace("\\", "/").split("/")))
+    return top in ("bigdebug", "pytest") or (path is not None and library_file(str(path)))
+
+
+def library_file(path: str) -> bool:
+    """Whether a file is of an installed package."""
+    return not _LIBRARIES.isdisjoint(path.replace("\\", "/").split("/"))
 
 
 def _found(top: str) -> str | None:

@@ -9,7 +9,7 @@ import enum
 import logging
 import re
 import sys
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from datetime import date, datetime, time, timedelta, timezone
 from decimal import Decimal
 from fractions import Fraction
@@ -76,7 +76,9 @@ def all_atoms(values: Collection[Any]) -> bool:
 class Shared:
     """The classes that copies share. Raises Untried for those that remember something which their objects do not."""
 
-    def __init__(self) -> None:
+    def __init__(self, met: Callable[[Any], None] = lambda _: None) -> None:
+        """``met`` is told of the functions of classes."""
+        self._met = met
         self._classes: dict[type[Any], dict[str, Any]] = {}
         self._enums: list[tuple[Any, dict[str, Any]]] = []
         self._seen: dict[int, Any] = {}
@@ -174,6 +176,7 @@ class Shared:
         if library(function.__globals__.get("__name__")) and not function.__closure__:
             return
         names = checked(function)
+        self._met(function)
         self.used(names)
         if names.stores:
             raise Untried(f"{where} changes {min(names.stores)!r}, which is outside of it")

@@ -36,7 +36,7 @@ import zmq
 from jupyter_client.session import Session
 from pandas.testing import assert_frame_equal
 from pyarrow import Table
-from pyarrow.parquet import write_to_dataset
+from pyarrow.parquet import read_table, write_to_dataset
 
 from bigdebug import actors
 from bigdebug.actors import promises, tried
@@ -259,6 +259,39 @@ def test_what_only_reads_is_tried(home, tmp_path):
 
     actors.rows(reads)(FRAME)
     assert ended() == "told"
+
+
+def test_what_may_be_read_unheard_is_told(home, tmp_path):
+    FRAME.to_parquet(tmp_path / "looked", partition_cols=["city"])
+
+    class Look:
+        def up(self, f):
+            return f.assign(n=f.x.map(pd.read_parquet(tmp_path / "looked").set_index("x").city))
+
+    def arrow(f):
+        return f.assign(n=f.x.map(read_table(tmp_path / "looked").to_pandas().set_index("x").city))
+
+    def each(records):
+        found = len(pd.read_parquet(tmp_path / "looked"))
+        yield from ((record, found) for record in records)
+
+    look = Look()
+    for call, given, name in ((actors.rows(look.up), FRAME, "read_parquet"), (actors.rows(arrow), FRAME, "read_table"), (actors.generator(each, each=True), [1], "read_parquet")):
+        list(call(given))
+        assert ended() == "told"
+        assert f"calls {name}(), which may read a file besides its input" in " ".join(actors.steps()[-1].incomplete)
+
+
+@pytest.mark.parametrize(("path", "data"), [
+    (f"{sys.prefix}-data/look.csv", True), (f"{sys.prefix}/look.csv", True), ("/dev/shm/look.csv", True), ("/etcetera/look.csv", True),
+    (os.__file__.replace("os.py", "data.txt"), False), (pd.__file__.replace("__init__.py", "data.csv"), False), ("/dev/urandom", False), ("/etc/localtime", False),
+])
+def test_files_of_python_and_the_system_are_no_data_and_those_beside_are(path, data):
+    """As the barrier tells of them: nothing is opened."""
+    read = []
+    with aside(read.append):
+        sys.audit("open", path, "r", os.O_RDONLY)
+    assert read == [path] * data
 
 
 def test_a_module_that_is_imported_for_the_first_time_is_imported_whole(home, tmp_path, monkeypatch):
