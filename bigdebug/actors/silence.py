@@ -62,11 +62,13 @@ class Silence:
     def _unwarned(self) -> Callable[[], None]:
         """A filter that matches in trials alone. What is ignored is not noted as told: the real call tells it."""
         entry: Any = ("ignore", _Matching(self._mine), Warning, None, 0)
-        warnings.filters.insert(0, entry)  # type: ignore[attr-defined]
+        there: Any = warnings.filters
+        there.insert(0, entry)
 
         def undo() -> None:
-            filters: Any = warnings.filters
-            filters[:] = [each for each in filters if each is not entry]
+            now: Any = warnings.filters
+            for filters in (there, now):  # who catches warnings meanwhile puts that one back
+                filters[:] = [each for each in filters if each is not entry]
 
         return undo
 
@@ -151,9 +153,9 @@ class _Muted:
         """Whether it is that of a stream."""
         return self._out is out
 
-    def write(self, text: Any) -> int:
-        """How much was written, or would have been."""
-        return len(text) if self._mine() else int(self._out.write(text))
+    def write(self, text: Any) -> Any:
+        """How much was written, or what the stream says instead."""
+        return len(text) if self._mine() else self._out.write(text)
 
     def writelines(self, texts: Any) -> None:
         """One by one."""
