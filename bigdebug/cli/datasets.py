@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
-from time import monotonic
 
 from bigdebug.cli.question import Question, Takes
 from bigdebug.datasets.answers import Answer
@@ -35,10 +34,6 @@ _COLUMN = (("-c", "--column"), {"metavar": "COLUMN", "help": "of this column of 
 _LIMIT = (("-n", "--limit"), {"type": int, "metavar": "N", "help": "so many rows at most"})
 
 
-_AHEAD = 1_000
-"""Processes that are laid down before those that wait are sent."""
-
-
 def _limited(given: argparse.Namespace) -> dict[str, int]:
     return {} if given.limit is None else {"limit": given.limit}
 
@@ -58,12 +53,7 @@ def _sent(asked: Datasets, given: argparse.Namespace) -> Answer:
     sender = asked.send(given.url, given.form, authorization=given.authorization)
     sender.collector.headers()
     sender.again()  # who asks for it does not mean later, whatever the collector said to others before
-    until = monotonic() + given.seconds
-    for number, process in enumerate(asked.store.each(), 1):
-        sender.send(process)
-        if number % _AHEAD == 0:  # the spool does not hold all that a store does
-            sender.drained(until - monotonic())
-    status = sender.drained(until - monotonic())
+    status = sender.send_all(asked.store.each(), given.seconds)
     if status.waiting or status.refused or status.left_out:
         raise DatasetsError(f"Not all was taken: {status}", remedy="Ask again when it takes them, and give it more --seconds where these were too few.")
     return asked.sending()

@@ -18,6 +18,7 @@ from bigdebug.datasets.collectors import Collector, Message, body_of
 from bigdebug.datasets.model import Process
 from bigdebug.datasets.store import DatasetStore
 from bigdebug.errors import DatasetsError
+from bigdebug.shown import counted
 
 if TYPE_CHECKING:
     from prov.model import ProvDocument
@@ -89,7 +90,8 @@ class Exporting:
 
     def send(self, url: str = "", form: str = "openlineage", *, authorization: str = "", namespace: str = "", past: bool = False) -> Sender:
         """Until bigdebug is detached tell a collector of each process, and of what the store has already if ``past``. No job waits for it, or
-        fails; what the collector does not take waits on disk, and is sent by this session or a later one that is told to send there.
+        fails; what the collector does not take waits on disk, and is sent by this session or a later one that is told to send there. Of a past that is more than the disk
+        holds for it (256 MB) the answer says what is left out: ``bigdebug datasets send`` waits for the collector, and tells of all.
 
         ``authorization`` is the name of the environment variable that holds the key, or the header. Without ``url`` the address, the key and the
         namespace are what OPENLINEAGE_URL, OPENLINEAGE_API_KEY and OPENLINEAGE_NAMESPACE say. The answer says how it stands.
@@ -110,8 +112,7 @@ class Exporting:
             self._senders = (*self._senders, sender)
         if past:
             self._settle()
-            for process in self.store.each():
-                sender.send(process)
+            sender.send_all(self.store.each())
         return sender
 
     def sending(self) -> Answer:
@@ -121,6 +122,10 @@ class Exporting:
         rows = tuple((each.collector, form, each.taken, each.waiting, each.refused, each.left_out, each.trouble) for form, each in known)
         told = {sender.collector.queue for sender in self._senders}
         notes = [f"{count:,} messages wait on disk for {queue}: send() to it goes on with them." for queue, count in self._left().items() if queue not in told]
+        notes += [
+            f"Of {counted(each.left_out, 'process', 'processes')} {each.collector} is not told, for the spool takes no more: bigdebug datasets send {each.collector} tells of them."
+            for _, each in known if each.left_out
+        ]
         return Answer("Sending", names, rows, (*(() if rows else ("No collector is told: send(url).",)), *notes))
 
     def _left(self) -> dict[str, int]:

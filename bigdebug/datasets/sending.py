@@ -7,6 +7,7 @@ import random
 import threading
 import time
 from collections import deque
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from bigdebug.datasets.collectors import Answer, Collector, Message
@@ -19,6 +20,9 @@ log = logging.getLogger("bigdebug")
 
 _HELD = 1_000
 """Processes that are held in memory while the spool cannot be written."""
+
+_AHEAD = 1_000
+"""Of many processes, those that are laid down before those that wait are sent."""
 
 _FIRST = "START"
 """The sort of message that tells of a beginning."""
@@ -60,7 +64,7 @@ class Sending:
     def __str__(self) -> str:
         said = [f"{self.taken} sent to {self.collector}, {self.waiting} waiting"]
         said += [f"{self.refused} refused"] if self.refused else []
-        said += [f"{self.left_out} left out: send them from the store"] if self.left_out else []
+        said += [f"{self.left_out} left out: bigdebug datasets send tells of them"] if self.left_out else []
         return ", ".join(said) + (f"; {self.trouble}" if self.trouble else "")
 
 
@@ -102,6 +106,17 @@ class Sender:
         if not self._is_apart:
             self._lay_down()
         self._ask()
+
+    def send_all(self, processes: Iterable[Process], seconds: float | None = None) -> Sending:
+        """Tell of many, and how it stands then. With ``seconds`` it waits so long for the collector, in all, for the spool does not hold all that a store does;
+        without, nobody waits, and what the spool does not hold is left out.
+        """
+        until = None if seconds is None else time.monotonic() + seconds
+        for number, process in enumerate(processes):
+            if until is not None and number % _AHEAD == 0:  # before the first, too: others may have filled it
+                self.drained(until - time.monotonic())
+            self.send(process)
+        return self.status() if until is None else self.drained(until - time.monotonic())
 
     def status(self) -> Sending:
         """How it stands. Raises nothing: of a spool that cannot be read it says so."""

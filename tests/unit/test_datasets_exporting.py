@@ -234,7 +234,7 @@ def test_the_command_line_sends_what_is_in_the_store(datasets: Datasets, capsys:
 
 
 def test_a_store_that_holds_more_than_a_spool_is_sent_as_a_whole(datasets: Datasets, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.setattr("bigdebug.cli.datasets._AHEAD", 5)
+    monkeypatch.setattr("bigdebug.datasets.sending._AHEAD", 5)
     monkeypatch.setattr("bigdebug.datasets.spool.Spool.__init__.__defaults__", (50_000,))
     for number in range(40):
         datasets.record(replace(SALE, id=f"1f5e2a36-1111-4222-8333-{number:012}"))
@@ -242,6 +242,26 @@ def test_a_store_that_holds_more_than_a_spool_is_sent_as_a_whole(datasets: Datas
     with collecting() as collector:
         assert main(["datasets", "send", collector.url, "--store", str(datasets.store.path), "--seconds", "60"]) == 0, capsys.readouterr().err
     assert [event["eventType"] for event in collector.taken] == ["START", "COMPLETE"] * 40
+
+
+def test_what_a_spool_does_not_hold_of_the_past_is_said_and_sent_by_the_command_line(
+    datasets: Datasets, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr("bigdebug.datasets.sending._AHEAD", 5)
+    monkeypatch.setattr("bigdebug.datasets.spool.Spool.__init__.__defaults__", (50_000,))
+    for number in range(40):
+        datasets.record(replace(SALE, id=f"1f5e2a36-1111-4222-8333-{number:012}"))
+    with collecting([answer(503)] * 1_000) as collector:
+        sender = datasets.send(collector.url, past=True)
+        left_out = sender.status().left_out
+        assert 0 < left_out < 40
+        assert f"{left_out} left out: bigdebug datasets send tells of them" in repr(sender)
+        assert datasets.sending().notes == (f"Of {left_out} processes {collector.url} is not told, for the spool takes no more: bigdebug datasets send {collector.url} tells of them.",)
+        datasets.stop_sending(0.1)
+        datasets.store.close()
+        collector.conduct.clear()
+        assert main(["datasets", "send", collector.url, "--store", str(datasets.store.path), "--seconds", "60"]) == 0, capsys.readouterr().err
+    assert len({(event["run"]["runId"], event["eventType"]) for event in collector.taken}) == 80
 
 
 def test_a_collector_that_was_mended_is_told_at_once(datasets: Datasets, capsys: pytest.CaptureFixture[str]) -> None:

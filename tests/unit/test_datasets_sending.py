@@ -332,7 +332,7 @@ def test_a_collector_that_takes_nothing_fills_its_own_queue_and_no_other(tmp_pat
         status = sending.status()
         assert status.left_out > 0
         assert status.waiting == 2 * (200 - status.left_out)
-        assert "send them from the store" in str(status)
+        assert "bigdebug datasets send tells of them" in str(status)
         with collecting() as other:  # is not to suffer for it
             healthy = sender(spool, other.url)
             healthy.send(process(1))
