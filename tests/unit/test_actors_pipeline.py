@@ -132,3 +132,13 @@ def test_a_flow_says_that_what_is_linked_has_not_committed(tmp_path):
     assert "has not committed" in flow.notes[0]
     giver.commit()
     assert pipeline(actors.steps).backward("out.txt", lines=[1]).exact
+
+
+def test_rows_of_a_file_are_those_of_this_version_of_it(tmp_path):
+    copy, keep = actors.lines(lambda lines: lines, each=True, name="copy"), actors.rows(lambda frame: frame, name="keep")
+    for count in (3, 5, 5):
+        (tmp_path / "a.csv").write_text("x\n" + "".join(f"{n}{count}\n" for n in range(count)))
+        copy(tmp_path / "a.csv", tmp_path / "b.csv")
+        keep(actors.read_csv(tmp_path / "b.csv"))
+        flow = pipeline(actors.steps()).backward(tmp_path / "b.csv", rows=[count - 1])
+        assert flow["a.csv"].located.positions.tolist() == [count]

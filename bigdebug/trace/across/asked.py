@@ -213,13 +213,17 @@ def _counted(units: Units, found: Located, extent: Extent, rows: Sequence[Extent
 
 
 def _as_asked(found: Located, extent: Extent, rows: Sequence[Extent]) -> Extent:
-    """The file of a step in the unit that was asked for. Raises PipelineError where nobody knows what its rows are: lines of a table may be others, for a header is none, and a row may take several."""
+    """The file of a step in the unit that was asked for; ``rows`` count for it that were of the same content.
+
+    Raises PipelineError where nobody knows what its rows are: lines of a table may be others, for a header is none, and a row may take several.
+    """
     table = extent.form == "text" and extent.path.lower().removesuffix(".gz").endswith((".csv", ".tsv"))
     if found.unit is not Unit.ROW or (extent.form and not table):
         return replace(extent, unit=found.unit)
-    if not rows or not all(same_count(rows[0], other) for other in rows):
+    mine = [each for each in rows if each.stamp is None or extent.stamp is None or same_content(each.stamp, extent.stamp)]
+    if not mine or not all(same_count(mine[0], other) for other in mine):
         raise PipelineError("It is not known what the rows of this file are", value=extent.path, remedy="Ask by lines=[...].")
-    return replace(rows[0], path=extent.path)
+    return replace(mine[0], path=extent.path)
 
 
 def _check_count(units: Units, found: Located, extent: Extent) -> None:
