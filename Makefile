@@ -84,7 +84,7 @@ $(VENV)/.has-%: setup.py pyproject.toml kernel/kernelspec/kernel.json | doctor
 	@echo "Installing bigdebug[$*] into $(VENV); the first time takes a few minutes."
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)  # over one of another Python it would make neither
 	@$(BIN)/python -m pip install -qq --editable '.[$*]'
-	@$(BIN)/python -m jupyter kernelspec install --log-level=WARN --sys-prefix --name bigdebug kernel/kernelspec
+	@$(BIN)/jupyter-kernelspec install --log-level=WARN --sys-prefix --name bigdebug kernel/kernelspec
 	@touch $@
 
 doctor:
