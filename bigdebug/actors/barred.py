@@ -53,7 +53,7 @@ class Barred(BaseException):
     """Stops a function; none of its own handlers of exceptions is meant."""
 
 
-class Trial(Protocol):
+class Watched(Protocol):
     """What is being tried."""
 
     vain: set[str]
@@ -71,7 +71,7 @@ class Barrier:
     something is tried.
     """
 
-    def __init__(self, tried: Callable[[], Trial | None]) -> None:
+    def __init__(self, tried: Callable[[], Watched | None]) -> None:
         self._tried = tried
         self._lock = threading.Lock()
         self._stands = False
@@ -117,7 +117,7 @@ class Barrier:
                 raise Barred(why)
 
 
-def _opens(trial: Trial, path: Any, mode: str | None, flags: int) -> str:
+def _opens(trial: Watched, path: Any, mode: str | None, flags: int) -> str:
     if isinstance(path, int):
         return "it writes a file" if flags & _WRITES else ""
     name = os.path.abspath(os.fsdecode(path))

@@ -22,7 +22,7 @@ from bigdebug.actors.frames import FRAMES, all_inputs
 from bigdebug.actors.generators import decorated, name_of
 from bigdebug.actors.items import Items
 from bigdebug.actors.owners import GroupOwners, RowOwners
-from bigdebug.actors.promises import UNTRIED, Broken, Owners, Probe, believed, kept, probed, telling
+from bigdebug.actors.promises import NOT_TRIED, Broken, Owners, Probe, believed, kept, probed, telling
 from bigdebug.actors.steady import PANDAS, Steady, steady
 from bigdebug.errors import ActorError, UntraceableError
 from bigdebug.trace.across.located import Extent, Unit
@@ -178,7 +178,7 @@ class FrameFunction:
         found: Associations = Groups(Column.of(seen.codes), owners) if isinstance(seen, GroupOwners) else made_of(owners)
         if untold:
             return found, untold, ""
-        return found, *(believed(probes, seen, count, came) if self._check or seen.one else ("", UNTRIED))
+        return found, *(believed(probes, seen, count, came) if self._check or seen.one else ("", NOT_TRIED))
 
     def _unknown(self, broken: str) -> tuple[Associations, str, str]:
         why = f"{self._name} has no lineage: {broken}"

@@ -16,7 +16,7 @@ from bigdebug.actors.associations import Associations, Intervals, Spans, Unknown
 from bigdebug.actors.columns import Column
 from bigdebug.actors.items import Items
 from bigdebug.actors.paired import Paired
-from bigdebug.actors.promises import UNTRIED
+from bigdebug.actors.promises import NOT_TRIED
 from bigdebug.actors.reconstructed import INPUT, KINDS, OUTPUT, reconstructed
 from bigdebug.actors.steady import GENERATOR, Steady, steady
 from bigdebug.actors.tried import Trial, first_of
@@ -118,7 +118,7 @@ class Capture:
         """On how few records it was seen that the promise holds; empty if that were all, or if a note says that it was not tried, or that it is broken. Asked when it ended."""
         trial, promise = self._trial, self._promise
         if trial is None:
-            return UNTRIED if promise.each or promise.tags else ""
+            return NOT_TRIED if promise.each or promise.tags else ""
         count = self._stopped().inputs
         return "" if trial.note(count) or self._broken else trial.tried(count)
 

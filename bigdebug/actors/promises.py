@@ -32,7 +32,7 @@ NOTHING_CAME = "What was promised is believed: nothing came of the rows that it 
 
 ONE_ALONE = "What was promised is believed: it was tried once alone, for more takes too long, or its groups are too large; and what comes of one may be what was promised by chance"
 
-UNTRIED = "what was promised was not tried"
+NOT_TRIED = "what was promised was not tried"
 
 ENOUGH = 8
 """Rows that have to come of those that a function is tried on, or it is tried on more."""
