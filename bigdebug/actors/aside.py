@@ -21,7 +21,7 @@ from bigdebug.actors.silence import Silence
 
 
 class _Aside:
-    """One trial, or several in a row. It is over when the real call comes, also for threads that the function started and that go on."""
+    """One trial, or several in a row. It is over when the real call comes, but for threads of the function's that go on."""
 
     def __init__(self, reads: Callable[[str], None]) -> None:
         self.reads = reads
@@ -36,10 +36,19 @@ class _Aside:
 
 _ASIDE = contextvars.ContextVar[_Aside | None]("bigdebug: a function is being tried", default=None)
 
+_STAYS = contextvars.ContextVar("bigdebug: a thread that is tried to its end", default=False)
+
 
 def _trial() -> _Aside | None:
     trial = _ASIDE.get()
-    return None if trial is None or trial.over else trial
+    return None if trial is None or (trial.over and not _STAYS.get()) else trial
+
+
+def _following(stays: bool) -> contextvars.Context:
+    """The context of a thread that is started in a trial."""
+    context = contextvars.copy_context()
+    context.run(_STAYS.set, stays)
+    return context
 
 
 def being_tried() -> bool:
@@ -47,7 +56,7 @@ def being_tried() -> bool:
     return _trial() is not None
 
 
-_SILENCE = Silence(being_tried)
+_SILENCE = Silence(being_tried, _following)
 """Of this process, whose streams and warnings are those of all its threads."""
 
 _BARRIER = Barrier(_trial)
@@ -60,7 +69,7 @@ open_in_vain = _BARRIER.open_in_vain
 def aside(reads: Callable[[str], None] = lambda _: None) -> Iterator[None]:
     """Within, ``reads`` is told of files that are read; what this thread prints, warns of and logs is lost, no step is captured, nothing is written, sent or started (see ``stopped``), and random numbers are drawn in vain.
 
-    Other threads do what they do without, and threads that the function starts are tried as it is. Where the generators of all were drawn from (``Apart`` gives a function others; but
+    Other threads do what they do without, and threads that the function starts are tried as it is, to their end. Where the generators of all were drawn from (``Apart`` gives a function others; but
     pandas' ``sample`` draws from numpy's own), they are put back: what another thread drew meanwhile is drawn again then. How numpy and decimals compute and print is put back, too.
     """
     _BARRIER.stand()

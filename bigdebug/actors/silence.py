@@ -10,25 +10,27 @@ import threading
 import warnings
 from collections import deque
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from multiprocessing.process import BaseProcess
+from types import BuiltinFunctionType, FunctionType, MethodType
 from typing import Any
 
 from bigdebug.actors.barred import FILES, STARTS, TOLD
-from bigdebug.actors.codes import UNHEARD
+from bigdebug.actors.codes import UNHEARD, library
 
 _STREAMS = 16
 """Streams that are kept when they are not used: ``print`` does not hold the one that it writes to (before Python 3.13.3), and dies when another thread is in the midst of it and that goes."""
 
 
 class Silence:
-    """``mine`` tells whether who speaks is to be silent, and threads that he starts are his. One for a process: streams, warnings, logging and threads are everybody's, so they are changed by
+    """``mine`` tells whether who speaks is to be silent, and threads that he starts are his: they run in a context that ``follows``, to the end of the thread or of what is tried. One for a process: streams, warnings, logging and threads are everybody's, so they are changed by
     the first trial, and put back by the last of those that overlap, in which order soever they end.
     """
 
-    def __init__(self, mine: Callable[[], bool]) -> None:
+    def __init__(self, mine: Callable[[], bool], follows: Callable[[bool], contextvars.Context]) -> None:
         self._mine = mine
+        self._follows = follows
         self._lock = threading.Lock()
         self._count = 0
         self._undo: list[Callable[[], None]] = []
@@ -40,6 +42,8 @@ class Silence:
         with self._lock:
             if not self._count:
                 self._undo = [self._mute("stdout"), self._mute("stderr"), self._unwarned(), self._unlogged(), self._unshown(), self._followed(), *self._told()]
+            else:  # a thread that a trial left behind may keep it long
+                self._undo += [self._mute(name) for name in ("stdout", "stderr") if not isinstance(getattr(sys, name), _Muted)]
             self._count += 1
         try:
             yield
@@ -94,15 +98,22 @@ class Silence:
         return _replaced(session, "send", unsent)
 
     def _followed(self) -> Callable[[], None]:
-        """Threads that are started in a trial are in it. (Python has no event of that before 3.12.)"""
-        start, mine = threading.Thread.start, self._mine
+        """Threads that are started in a trial are in it. (Python has no event of that before 3.12.) Those of the user's are to their end, and what they raise nobody hears; those that a package
+        starts it may keep for the real call.
+        """
+        start, mine, follows = threading.Thread.start, self._mine, self._follows
 
         def followed(thread: Any) -> None:
             if mine():
-                thread.run = partial(contextvars.copy_context().run, thread.run)
+                users = not (library(sys._getframe(1).f_globals.get("__name__")) and library(_code_of(thread)))
+                thread.run = partial(follows(users).run, partial(self._unheard, thread.run) if users else thread.run)
             start(thread)
 
         return _replaced(threading.Thread, "start", followed)
+
+    def _unheard(self, run: Callable[[], None]) -> None:
+        with self.kept(), suppress(BaseException):
+            run()
 
     def _told(self) -> list[Callable[[], None]]:
         """Functions that Python has no event of, in a trial: writing to a descriptor, pipes with names, and processes that are started by ``spawn``."""
@@ -129,6 +140,14 @@ def _replaced(owner: Any, name: str, made: Any) -> Callable[[], None]:
             setattr(owner, name, before)
 
     return undo
+
+
+def _code_of(thread: Any) -> Any:
+    """The module of what a thread does."""
+    target = getattr(thread, "_target", None) or getattr(thread, "function", None) or type(thread)
+    while isinstance(target, partial):
+        target = target.func
+    return target.__module__ if isinstance(target, (FunctionType, MethodType, BuiltinFunctionType, type)) else type(target).__module__
 
 
 class _Matching:

@@ -4,6 +4,7 @@ import builtins
 import concurrent.futures
 import contextlib
 import decimal
+import functools
 import http.client
 import http.server
 import io
@@ -368,21 +369,50 @@ def test_an_alarm_that_was_set_ends_the_program_it_was_set_for(home, error, kind
         signal.signal(signal.SIGALRM, before)
 
 
-def test_a_trial_is_over_for_threads_that_go_on(home, tmp_path):
+def goes_on(pooled, work, out):
+    """Something that was started in a trial and writes, prints and raises behind it; what is there then."""
     go, wrote = threading.Event(), threading.Event()
 
-    def later():
+    def later(say=print):
         go.wait(9)
-        tmp_path.joinpath("later").write_text(str(being_tried()))
-        wrote.set()
+        try:
+            say("later")
+            work.joinpath("later").write_text(str(being_tried()))
+        finally:
+            wrote.set()
+        raise ValueError("of a trial")
 
     with aside(), stopped():
-        thread = threading.Thread(target=later)
-        thread.start()
+        if pooled:
+            pool = concurrent.futures.ThreadPoolExecutor(1)
+            pool.submit(str)
+        else:
+            thread = threading.Thread(target=functools.partial(later))
+            thread.start()
+    if pooled:
+        pool.submit(later)
+    print("mine")  # noqa: T201
     go.set()
     assert wrote.wait(9)
-    thread.join()
-    assert (tmp_path / "later").read_text() == "False"
+    if pooled:
+        pool.shutdown()
+    else:
+        thread.join()
+    return [each.read_text() for each in work.iterdir()], *out.readouterr()
+
+
+def test_a_thread_that_a_trial_leaves_behind_does_nothing(home, tmp_path, capsys):
+    stream = sys.stdout
+    assert goes_on(False, tmp_path, capsys) == ([], "mine\n", "")
+    assert sys.stdout is stream
+    assert not being_tried()
+
+
+def test_a_trial_is_over_for_workers_that_a_package_keeps(home, tmp_path, capsys):
+    assert goes_on(True, tmp_path, capsys) == (["False"], "mine\nlater\n", "")
+
+
+def test_what_is_written_in_a_trial_is_written_nowhere(home, tmp_path):
     with pytest.raises(Untried, match="writes 'none'"), aside(), stopped(), contextlib.suppress(BaseException):
         (tmp_path / "none").write_text("")
     assert not (tmp_path / "none").exists()
