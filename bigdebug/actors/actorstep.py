@@ -11,13 +11,13 @@ import numpy as np
 import numpy.typing as npt
 
 from bigdebug.actors.committed import ActorCulprit, Committed, Facts, Kept
-from bigdebug.actors.flows import Flows, gives_path, takes_path
+from bigdebug.actors.flows import Flows
 from bigdebug.actors.home import ActorHome
 from bigdebug.actors.items import Items
 from bigdebug.actors.kinds import RECORD, DataType
 from bigdebug.actors.values import digest_of
 from bigdebug.errors import BigdebugError
-from bigdebug.trace.across.located import Extent, Located, Unit
+from bigdebug.trace.across.located import Extent, Located, Unit, gives_path, takes_path
 from bigdebug.trace.positions import Positions, distinct
 
 

@@ -8,8 +8,8 @@ from types import FunctionType
 from typing import Any
 
 from bigdebug.actors.codes import unheard_reads
-from bigdebug.actors.flows import GIVEN
 from bigdebug.actors.frames import FRAMES
+from bigdebug.trace.across.located import ITEMS
 
 
 class Beside:
@@ -28,7 +28,7 @@ class Beside:
         if isinstance(value, FunctionType):
             self._calls |= unheard_reads(value.__code__)
         for path in FRAMES.paths(value):
-            self._read["a frame that a step gave" if path.startswith(GIVEN) else repr(os.path.basename(path))] = None
+            self._read["a frame that a step gave" if path.startswith(ITEMS) else repr(os.path.basename(path))] = None
 
     def notes(self, name: str) -> Sequence[str]:
         """Why what it makes is made of more than of its records; none if nothing was seen."""

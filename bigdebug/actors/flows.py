@@ -8,20 +8,8 @@ import numpy as np
 
 from bigdebug.actors.items import Items
 from bigdebug.errors import UntraceableError
+from bigdebug.trace.across.located import gives_path
 from bigdebug.trace.positions import Positions
-
-GIVEN = "item:"
-"""With what the names of those begin."""
-
-
-def gives_path(actor: str) -> str:
-    """The name of what an actor gives that stands in no file."""
-    return f"{GIVEN}{actor}/out"
-
-
-def takes_path(actor: str) -> str:
-    """The name of what an actor takes that stands in no file, and that no other is known to give."""
-    return f"{GIVEN}{actor}/in"
 
 
 class Flows:

@@ -17,7 +17,6 @@ from bigdebug.actors.bare import bare
 from bigdebug.actors.beside import Beside
 from bigdebug.actors.codes import Untried
 from bigdebug.actors.columns import Column
-from bigdebug.actors.flows import gives_path
 from bigdebug.actors.frames import FRAMES, all_inputs
 from bigdebug.actors.generators import decorated, name_of
 from bigdebug.actors.items import Items
@@ -25,7 +24,7 @@ from bigdebug.actors.owners import GroupOwners, RowOwners
 from bigdebug.actors.promises import NOT_TRIED, Broken, Owners, Probe, believed, kept, probed, telling
 from bigdebug.actors.steady import PANDAS, Steady, steady
 from bigdebug.errors import ActorError, UntraceableError
-from bigdebug.trace.across.located import Extent, Unit
+from bigdebug.trace.across.located import Extent, Unit, gives_path
 
 if TYPE_CHECKING:
     import pandas as pd

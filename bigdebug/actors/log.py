@@ -16,7 +16,7 @@ from bigdebug.actors.places import RUN, Place, Places
 from bigdebug.actors.reconstructed import INPUT, KINDS, LONE, OUTPUT, PAIR, RESET, reconstructed
 from bigdebug.actors.values import digest_of
 from bigdebug.errors import ActorError
-from bigdebug.trace.across.located import Extent
+from bigdebug.trace.across.located import ITEMS, Extent
 from bigdebug.trace.across.stamps import stamp_of
 
 
@@ -66,7 +66,7 @@ class Side:
     def _new_file(self, extent: Extent) -> None:
         """A file that is told of for the first time: its size and time of now."""
         self._codes[extent.path] = len(self._codes)
-        self.extents[extent.path] = extent if extent.path.startswith("item:") else replace(extent, stamp=stamp_of(extent.path, digest=False))
+        self.extents[extent.path] = extent if extent.path.startswith(ITEMS) else replace(extent, stamp=stamp_of(extent.path, digest=False))
 
     def closed(self, more: Callable[[Extent], Extent]) -> Items:
         """All of them. ``more`` says more of a file than the calls did: its format, its stamp."""

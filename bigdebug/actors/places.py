@@ -13,7 +13,7 @@ import numpy as np
 from bigdebug.actors.columns import EMPTY, Column
 from bigdebug.errors import ActorError
 from bigdebug.store.ranges import spread
-from bigdebug.trace.across.located import Extent, Located, Unit, dump_extent, load_extent
+from bigdebug.trace.across.located import ITEMS, Extent, Located, Unit, dump_extent, load_extent
 from bigdebug.trace.positions import Positions, distinct
 
 
@@ -51,7 +51,7 @@ def located(path: str | os.PathLike[str]) -> str:
     text = os.fspath(path)
     if not isinstance(text, str) or not text or "\0" in text:
         raise ActorError("This is no path of a file", value=path)
-    return text if "://" in text or text.startswith(("file:", "item:")) else os.path.abspath(text)
+    return text if "://" in text or text.startswith(("file:", ITEMS)) else os.path.abspath(text)
 
 
 def _place(path: str | os.PathLike[str], unit: Unit, position: int, length: int) -> Place:

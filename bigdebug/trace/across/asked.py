@@ -15,7 +15,7 @@ from bigdebug.errors import PipelineError, SourceChangedError, UnknownRecordErro
 from bigdebug.shown import shown
 from bigdebug.trace.across.dataflow import Dataflow
 from bigdebug.trace.across.flow import ends_with
-from bigdebug.trace.across.located import Extent, Located, Unit
+from bigdebug.trace.across.located import ITEMS, Extent, Located, Unit
 from bigdebug.trace.across.paths import key_of, short
 from bigdebug.trace.across.stamps import same_content, stamp_of
 from bigdebug.trace.across.step import Step, named, traced
@@ -186,7 +186,7 @@ def _written(units: Units, use: tuple[Step, Extent], found: Located, rows: Seque
                 f"{short(extent.path)} was changed since {named(step)} wrote it", value=extent.path,
                 remedy=f"To ask about what was written then: step={step.id!r}.",
             )
-    if now and here is None and not extent.path.startswith("item:"):
+    if now and here is None and not extent.path.startswith(ITEMS):
         notes.append(f"{short(extent.path)} is not here to look at; what is told is of what {named(step)} wrote.")
     return Asked(outputs=[(step, _counted(units, found, extent, rows))], notes=notes)
 

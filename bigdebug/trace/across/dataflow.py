@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from bigdebug.errors import PipelineError
 from bigdebug.trace.across.links import Joined, Link, Said, said_links
-from bigdebug.trace.across.located import ITEMS, Extent
+from bigdebug.trace.across.located import ITEMS, Extent, takes_path
 from bigdebug.trace.across.paths import key_of, short
 from bigdebug.trace.across.stamps import left_so, same_content, stamp_of
 from bigdebug.trace.across.step import Step, named
@@ -95,7 +95,7 @@ class Dataflow:
         key, name = use.key, short(use.extent.path)
         others = [w for w in self._writes.of(key) if w.step.id != use.step.id]
         if use.extent.path.startswith(ITEMS):
-            lost = not others and use.extent.path != f"{ITEMS}{use.step.id}/in"  # what it took in itself, from nobody who is known
+            lost = not others and use.extent.path != takes_path(use.step.id)  # what it took in itself, from nobody who is known
             why = f"What {named(use.step)} took from another step without a file is not followed: that step is not among these. It was forgotten, or pruned, or is of another home."
             return Joined(tuple(Link(w.step, w.extent, use.step, use.extent) for w in others), broken=why if lost else "")
         if use.step.began is None:

@@ -15,6 +15,16 @@ ITEMS = "item:"
 """How paths begin of what a step kept by value, and no file is."""
 
 
+def gives_path(step: str) -> str:
+    """The path of what a step gives that stands in no file."""
+    return f"{ITEMS}{step}/out"
+
+
+def takes_path(step: str) -> str:
+    """The path of what a step takes that stands in no file, and that no other is known to give."""
+    return f"{ITEMS}{step}/in"
+
+
 class Unit(str, Enum):
     """What is counted in a file, from 0.
 
