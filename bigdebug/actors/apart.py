@@ -50,9 +50,12 @@ class Apart:
 
     def of_rows(self, rows: Any) -> Any:
         """A copy of rows of a frame, which take no room of that for functions."""
-        self._charge = Room().charge
         self._shared.watch(self._shared.cls(type(rows)))  # it is at hand for who has a frame
-        return rows_apart(rows, self.of)
+        charge, self._charge = self._charge, Room().charge
+        try:
+            return rows_apart(rows, self.of)
+        finally:
+            self._charge = charge
 
     @contextmanager
     def lent(self) -> Iterator[None]:
