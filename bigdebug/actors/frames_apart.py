@@ -14,6 +14,7 @@ from bigdebug.actors.shared import ATOMS
 
 Charge = Callable[[int], None]
 Copy = Callable[[Any], Any]
+"""A copy, the same each time; the value itself if nobody can change it."""
 
 
 def array_apart(array: npt.NDArray[Any], charge: Charge, copy: Copy) -> npt.NDArray[Any]:

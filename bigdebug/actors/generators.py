@@ -85,7 +85,7 @@ class Capture:
         self._broken = ""
 
     def outputs(self, records: Iterable[Any], first: Callable[[Any], list[Any] | None] = first_of) -> Iterator[Any]:
-        """The outputs of the generator over these records, as they come. ``first`` gives the first few of them, to try it on, and takes none."""
+        """The outputs of the generator over these records, as they come. ``first`` gives the first few of them and some of all places, to try it on, and takes none."""
         trial, tags = self._trial, self._promise.tags
         if trial is not None:
             trial.before(first(records))

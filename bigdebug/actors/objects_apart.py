@@ -36,7 +36,7 @@ class Copying(Protocol):
 
 
 def object_apart(value: Any, apart: Copying) -> Any:
-    """By what ``pickle`` would do, piece by piece; not by ``__deepcopy__``, of which some give the object itself."""
+    """A copy of an object that no other module copies. Raises Untried."""
     kind = type(value)
     if live(kind.__module__):
         raise Untried(f"a {kind.__name__} cannot be copied: it stands for something elsewhere")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -10,10 +10,9 @@ import numpy as np
 from bigdebug.actors.bare import bare
 from bigdebug.actors.cells import fixed as fixed_cells
 from bigdebug.actors.codes import Untried
+from bigdebug.actors.frames_apart import Copy
 from bigdebug.actors.shared import all_atoms, fixed
 from bigdebug.trace.positions import Positions
-
-Copy = Callable[[Any], Any]
 
 
 def few_of(frame: Any, places: Positions) -> Any:

@@ -12,12 +12,10 @@ import numpy as np
 
 from bigdebug.actors.aside import open_in_vain
 from bigdebug.actors.codes import Named, Untried, library
+from bigdebug.actors.frames_apart import Copy
 from bigdebug.actors.shared import check_marks, checked, filled
 
 _STATEFUL = (dict, list, set, bytearray, deque)
-
-
-Copy = Callable[[Any], Any]
 
 
 class Spaces:

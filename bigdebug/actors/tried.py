@@ -41,7 +41,7 @@ _COPIED: tuple[type[Any], ...] = (type(iter([])), type(iter(())), type(iter(rang
 
 
 def first_of(records: Iterable[Any]) -> list[Any] | None:
-    """The first few records, and some of those behind them, if they can be looked at and are still there for whoever reads them; else None."""
+    """The first few records, and some from all places behind them, if they can be looked at and are still there for whoever reads them; else None."""
     if isinstance(records, _COPIED):
         return some_of(copy.copy(records))
     if isinstance(records, (Sequence, AbstractSet, Mapping, np.ndarray)) and library(type(records).__module__):  # what one of the user's does when it is asked, nobody knows
