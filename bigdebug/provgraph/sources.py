@@ -181,8 +181,15 @@ def _parquet(paths: list[str]) -> ParquetSource:
 
 def _within(folder: Path) -> list[Path]:
     """The files of a folder, in order, without those that Spark and others keep beside data. Raises OSError for a folder within that may not be read."""
-    found = [Path(at, name) for at, _, names in os.walk(folder, onerror=_raised) for name in names]
-    return sorted(file for file in found if file.is_file() and not any(part[0] in "._" for part in file.relative_to(folder).parts))
+    found = []
+    for at, folders, names in os.walk(folder, onerror=_raised):
+        folders[:] = filter(_of_data, folders)  # it looks into no other
+        found += [Path(at, name) for name in names if _of_data(name)]
+    return sorted(file for file in found if file.is_file())
+
+
+def _of_data(name: str) -> bool:
+    return name[0] not in "._"
 
 
 def _raised(problem: OSError) -> None:

@@ -197,7 +197,9 @@ def test_files_end_in_several_ways(tmp_path, end):
 def test_what_may_not_be_read_is_refused_by_name(tmp_path):
     # Who is root may read all; so somebody else reads, in a process of his own.
     (tmp_path / "some" / "closed").mkdir(parents=True)
-    FRAME.to_csv(tmp_path / "some" / "t.csv", index=False)
+    (tmp_path / "some" / "other" / ".closed").mkdir(parents=True)
+    for folder in ("some", "some/other"):
+        FRAME.to_csv(tmp_path / folder / "t.csv", index=False)
     FRAME.to_csv(tmp_path / "some" / "closed" / "t.csv", index=False)
     program = """
         import os, sys
@@ -206,11 +208,12 @@ def test_what_may_not_be_read_is_refused_by_name(tmp_path):
         from bigdebug.provgraph import sources
         os.chdir(sys.argv[1])
         os.chmod("closed", 0)
+        os.chmod("other/.closed", 0)
         if os.geteuid() == 0:
             # Rights of files are looked at again, all else stays as it is.
             import ctypes
             ctypes.CDLL(None).setfsuid(65534)
-        for path in (".", "closed/t.csv"):
+        for path in (".", "closed/t.csv", "other"):
             try:
                 print(len(sources.source_of(path).files))
             except ProvenanceError as problem:
@@ -218,7 +221,9 @@ def test_what_may_not_be_read_is_refused_by_name(tmp_path):
     """
     run = subprocess.run([sys.executable, "-c", dedent(program), tmp_path / "some"], capture_output=True, text=True, timeout=120, check=False)
     (tmp_path / "some" / "closed").chmod(0o700)
+    (tmp_path / "some" / "other" / ".closed").chmod(0o700)
     assert run.stdout.count("cannot be read: [Errno 13] Permission denied") == 2, run.stdout + run.stderr
+    assert run.stdout.endswith("\n1\n"), run.stdout  # what is left out is not asked for
 
 
 @pytest.mark.parametrize("given", [FRAME[:0], FRAME[:0].astype(object), pa.table({name: pa.nulls(0) for name in ("src", "dst", "op")})])
