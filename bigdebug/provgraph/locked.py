@@ -100,11 +100,12 @@ def _moved(path: Path, target: Path) -> None:
     except BaseException:
         # Its contents are at one of both places, unless somebody else was quicker.
         if not target.exists() and any(aside.iterdir()):
+            (aside / LOCK).unlink()  # so that nobody takes it away, even if it has to stay there
             aside.rename(target)
-            (target / LOCK).unlink()
+        else:
+            shutil.rmtree(aside, ignore_errors=True)
         raise
-    finally:
-        shutil.rmtree(aside, ignore_errors=True)
+    shutil.rmtree(aside, ignore_errors=True)
 
 
 class Home:

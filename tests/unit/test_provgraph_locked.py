@@ -99,6 +99,27 @@ def test_an_index_that_cannot_be_replaced_stays(tmp_path, monkeypatch):
     assert not (tmp_path / "index" / LOCK).exists()
 
 
+def test_an_index_is_not_lost_where_it_can_neither_be_replaced_nor_put_back(tmp_path, monkeypatch):
+    bigdebug.provenance(FRAME, at=tmp_path / "index", progress=False)
+    rename, targets = Path.rename, []
+
+    def interrupted(self, target):
+        targets.append(target)
+        if len(targets) > 2:  # the new one, in its place; the old one, back
+            raise KeyboardInterrupt
+        return rename(self, target)
+
+    monkeypatch.setattr("bigdebug.provgraph.locked._swapped", lambda one, other: False)
+    monkeypatch.setattr(Path, "rename", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        bigdebug.provenance(FRAME[:1], at=tmp_path / "index", replace=True, progress=False)
+    monkeypatch.undo()
+    (aside,) = tmp_path.iterdir()
+    assert list(bigdebug.open(aside).ancestors(3)) == [2, 1]
+    bigdebug.provenance(FRAME[:1], at=tmp_path / "index", progress=False)
+    assert list(bigdebug.open(aside).ancestors(3)) == [2, 1]
+
+
 def test_processes_that_build_at_one_place_leave_one_whole_index(tmp_path):
     building = """
         from bigdebug.errors import StoreError
