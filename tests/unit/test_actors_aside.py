@@ -3,6 +3,7 @@
 import builtins
 import concurrent.futures
 import contextlib
+import ctypes
 import decimal
 import functools
 import http.client
@@ -367,6 +368,25 @@ def test_an_alarm_that_was_set_ends_the_program_it_was_set_for(home, error, kind
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
+
+
+@pytest.mark.parametrize("kind", [Exception, BaseException, TimeoutError])
+def test_what_another_thread_throws_ends_the_program_it_is_thrown_into(home, kind):
+    deadline = kind if kind is TimeoutError else type("Deadline", (kind,), {})
+
+    def slow(given):
+        for _ in range(400):
+            time.sleep(0.001)
+        return given
+
+    me = ctypes.c_ulong(threading.get_ident())
+    for call in (lambda: actors.rows(slow)(FRAME), lambda: list(actors.generator(slow, each=True)([1, 2]))):
+        timer = threading.Timer(0.05, lambda: ctypes.pythonapi.PyThreadState_SetAsyncExc(me, ctypes.py_object(deadline)))
+        timer.start()
+        with pytest.raises(deadline):
+            call()
+        timer.join()
+        assert not being_tried()
 
 
 def goes_on(pooled, work, out):
