@@ -24,6 +24,9 @@ _PART = re.compile(r"""(?:"[^"]+"|`[^`]+`|\[[^\]]+\]|[\w$]+)""")
 _VARIANT = re.compile(r"^[\w-]+:(?=//)")
 """How a driver finds its server (``mysql:loadbalance://``): the same data either way."""
 
+_USER = re.compile(r"(?<=//)[^\s:/@?#;,(\[]{0,200}:(?!\d{1,5}(?:[/;?,:]|$))(?:[^\s?;,]*@|[^\s@]*@)")
+"""Who asks, with a password in which stands what should be escaped; a host with a port is none."""
+
 _ORACLE = re.compile(r"(?:thin|oci\d?):[^@]*@(?:tcps?:)?/{0,2}([^:/]+:\d+)[:/]?")
 
 _LISTED = re.compile(r"//(?:address=)?\((?P<words>.*)\)(?P<database>/[^/]*)?", re.DOTALL)
@@ -43,7 +46,9 @@ def of_jdbc(url: str, table: str) -> Dataset:
     known, port = _KINDS.get(sort, (sort, ""))
     server, database, words = _place(sort, rest)
     server = server or ":".join(filter(None, (_first(words, _SERVERS).lower(), _first(words, _PORTS))))
-    name = ".".join(filter(None, (_first(words, _DATABASES) or database, *_within(table, _first(words, _SCHEMAS)))))
+    if instance := words.get("instancename") if sort == "sqlserver" and ":" not in server else "":
+        server = f"{server}\\{instance.lower()}"
+    name = ".".join(filter(None, (_first(words, _DATABASES) or database, *_within(table, _schema(words)))))
     if not server:
         return Dataset(known, name, "jdbc", "jdbc")
     return Dataset(f"{known}://{server if ':' in server or not port else f'{server}:{port}'}", name, "jdbc", "jdbc")
@@ -65,7 +70,8 @@ def _place(sort: str, rest: str) -> tuple[str, str, Mapping[str, str]]:
         rest = _ORACLE.sub(r"//\1/", rest, count=1)
     if sort in _KINDS:
         rest = _VARIANT.sub("", rest, count=1)
-    place, said = _parted(re.sub(r"^//https?://", "//", rest), _PROPERTIES.get(sort, "[;?]"))
+    rest = _USER.sub("", re.sub(r"^//https?://", "//", rest), count=1)
+    place, said = _parted(rest, _PROPERTIES.get(sort, "[;?]"))
     words = _words(said, "[;?&,]" if sort == "teradata" else "[;?&]")
     listed = _LISTED.match(place)
     if listed is None:
@@ -97,6 +103,12 @@ def _words(said: str, between: str) -> dict[str, str]:
 
 def _first(words: Mapping[str, str], names: tuple[str, ...]) -> str:
     return next((words[name] for name in names if words.get(name)), "")
+
+
+def _schema(words: Mapping[str, str]) -> str:
+    """The schema that the URL names; none where it names several: in which of these a table is, it does not say."""
+    found = unquote(_first(words, _SCHEMAS))
+    return "" if "," in found else found
 
 
 def _within(table: str, schema: str) -> tuple[str, str]:
