@@ -15,11 +15,16 @@ import httpx
 from bigdebug.datasets.collectors import Answer, Collector, answer_of
 from bigdebug.errors import DatasetsError
 
+log = logging.getLogger("bigdebug")
+
 DEADLINE = 10.0
 """Seconds from the first look at the address to the last byte of the answer."""
 
 _LOOKED_AT = 4 << 20
 """Bytes of an answer that are read: more is none."""
+
+_REACHING = (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError, OSError, ValueError, RuntimeError)
+"""What looking for a collector, connecting to it and speaking with it may end with."""
 
 
 class _Loop(asyncio.SelectorEventLoop):
@@ -75,8 +80,11 @@ class Post:
             return Answer(why=f"has not answered within {self._deadline:g} s")
         except ImportError as trouble:
             return Answer(why=f"cannot be reached: {str(trouble).rstrip('.')}")
-        except Exception as trouble:  # whatever it is, the thread that sends goes on
+        except _REACHING as trouble:
             return Answer(why=f"cannot be reached ({type(trouble).__name__})")
+        except Exception as trouble:  # whatever it is, the thread that sends goes on
+            log.debug("bigdebug could not send to a collector", exc_info=True)
+            return Answer(why=f"sending failed ({type(trouble).__name__})")
 
     async def _send(self, body: bytes, headers: dict[str, str]) -> Answer:
         if self._client is None:

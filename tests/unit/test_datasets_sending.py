@@ -23,6 +23,7 @@ from bigdebug.datasets.collectors import Collector as Address
 from bigdebug.datasets.collectors import answer_of
 from bigdebug.datasets.model import Access, Dataset
 from bigdebug.datasets.openlineage import messages
+from bigdebug.datasets.posting import Post
 from bigdebug.datasets.sending import Pace, Sender
 from bigdebug.datasets.spool import Spool, Waiting
 from bigdebug.errors import DatasetsError
@@ -46,6 +47,18 @@ def spool(tmp_path: Path) -> Iterator[Spool]:
 
 def told(collector: Collector) -> list[tuple[str, str]]:
     return [(event["job"]["name"], event["eventType"]) for event in collector.taken]
+
+
+def test_what_fails_here_is_not_said_of_the_collector_and_is_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
+    class Odd(Address):
+        def headers(self) -> dict[str, str]:
+            raise KeyError("headers")
+
+    post = Post(Odd("http://127.0.0.1:9/x", lambda process: ()))
+    with caplog.at_level(logging.DEBUG, "bigdebug"):
+        assert post.send(b"{}").why == "sending failed (KeyError)"
+    assert "KeyError: 'headers'" in caplog.text
+    post.close()
 
 
 def test_events_arrive_once_in_order_and_valid(spool: Spool) -> None:
