@@ -13,6 +13,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import date, datetime, time
 from decimal import Decimal
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -30,7 +31,16 @@ CHARACTERS = 20_000_000
 _FIRST, _MORE = 50, 10
 """Records that are read first, and how many times as many are read then: what they take is known by then."""
 
+DEEPEST = 100
+"""Values within values that are written as such; what is deeper, or holds itself, is shown as everywhere."""
+
 _REMEDY = "Narrow the trace to what you need, or take them in Python: view.frame() has all of them as pandas."
+
+_WALKED = (dict, list, tuple, set, frozenset, deque)
+"""What is written by its values."""
+
+_SHORT, _LONG = 2_000, 15_000
+"""Bits of an integer that Python writes in decimals wherever it runs, and of one that it may."""
 
 _FORMULA = re.compile(r"[\t\r\n]|\s*[=+\-@\uff1d\uff0b\uff0d\uff20]")
 _NUMBER = re.compile(r"[+-]?\d[\d.,]*(?:[eE][+-]?\d+)?")
@@ -58,10 +68,18 @@ def export(trace: Any, form: str, name: str) -> dict[str, Any]:
         raise ViewError(f"A file for the browser has {RECORDS:,} records at most, and these are {counted(known)}", remedy=_REMEDY)
     kind, written = _FORMS[form]
     records = _together([*_pages(trace)])
-    text = written(records).encode("utf-8", "backslashreplace").decode()  # a half of a surrogate pair is no text elsewhere
-    if len(text) > CHARACTERS:
-        raise _too_long()
-    return {"name": f"{_file_name(name)}.{form}", "kind": kind, "records": len(records.rows), "text": text}
+    return {"name": f"{_file_name(name)}.{form}", "kind": kind, "records": len(records.rows), "text": _joined(written(records))}
+
+
+def _joined(pieces: Iterable[str]) -> str:
+    """The text that pieces are. Raises ViewError at the first one that is too much."""
+    found, left = [], CHARACTERS
+    for piece in pieces:
+        found.append(piece.encode("utf-8", "backslashreplace").decode())  # a half of a surrogate pair is no text elsewhere
+        left -= len(found[-1])
+        if left < 0:
+            raise _too_long()
+    return "".join(found)
 
 
 def _pages(trace: Any) -> Iterator[Page]:
@@ -70,7 +88,7 @@ def _pages(trace: Any) -> Iterator[Page]:
     while True:
         page = trace.page(start, num)
         yield page
-        taken += sum(_size(value) for row in page.rows for value in row)
+        taken += sum(map(_size, page.rows))
         if taken > CHARACTERS:
             raise _too_long()
         if not page.more:
@@ -83,13 +101,20 @@ def _too_long() -> ViewError:
     return ViewError(f"A file for the browser has {CHARACTERS:,} characters at most, and these records take more", remedy=_REMEDY)
 
 
-def _size(value: Any) -> int:
-    """At least how many characters a value takes."""
-    if isinstance(value, str | bytes):
-        return len(value)
-    if isinstance(value, Mapping):
-        return sum(_size(key) + _size(each) for key, each in value.items())
-    return sum(map(_size, value)) if isinstance(value, list | tuple | set | frozenset | deque) else 1
+def _size(row: Sequence[Any]) -> int:
+    """At least how many characters the values of a record take; of more than a file has, not all are counted."""
+    size, within = 0, [iter(row)]
+    while within and size <= CHARACTERS:
+        for value in within[-1]:
+            size += len(value) if isinstance(value, str | bytes) else 1
+            if isinstance(value, _WALKED) and len(within) <= DEEPEST:
+                within.append(chain.from_iterable(value.items()) if isinstance(value, dict) else iter(value))
+                break
+            if size > CHARACTERS:
+                break
+        else:
+            within.pop()
+    return size
 
 
 def _together(pages: Sequence[Page]) -> Records:
@@ -109,46 +134,76 @@ def _file_name(name: str) -> str:
 # ---- JSON --------------------------------------------------------------------------------------------------------
 
 
-def _json(records: Records) -> str:
+def _json(records: Records) -> Iterator[str]:
     """As pandas writes a frame split: columns may have one name, and records none."""
     named = {} if records.names is None else {records.named: records.names}
-    rows = [[_plain(value) for value in row] for row in records.rows]
-    return json.dumps({"columns": records.columns, "number": records.numbers, **named, "data": rows}, ensure_ascii=False, allow_nan=False)
+    yield _dumped({"columns": records.columns, "number": records.numbers, **named, "data": []})[:-2]
+    plain = _Plain()
+    for at, row in enumerate(records.rows):
+        yield f"{', ' if at else ''}{_dumped([plain(value) for value in row])}"
+    yield "]}"
 
 
-def _plain(value: Any) -> Any:
-    """The value as JSON has it: rows within rows by the names of their fields, and as text what JSON has no way to write."""
-    if isinstance(value, np.number | np.bool_):
-        value = value.item()
-    if value is None or isinstance(value, bool):
+def _dumped(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, allow_nan=False)
+
+
+class _Plain:
+    """Values as JSON has them: rows within rows by the names of their fields, and as text what JSON has no way to write.
+
+    Raises ViewError for more than a file has: what holds one thing many times, and that another, has no end otherwise.
+    """
+
+    def __init__(self) -> None:
+        self._left = CHARACTERS
+
+    def __call__(self, value: Any, depth: int = 0) -> Any:
+        found = self._of(value, depth)
+        self._left -= max(1, len(found)) if isinstance(found, str) else 1
+        if self._left < 0:
+            raise _too_long()
+        return found
+
+    def _of(self, value: Any, depth: int) -> Any:
+        if isinstance(value, np.number | np.bool_):
+            value = value.item()
+        if value is None or isinstance(value, bool):
+            return value
+        if isinstance(value, str):
+            return masked(str.__str__(value))
+        if isinstance(value, int):
+            return _whole(int(value))
+        if isinstance(value, float):
+            return float(value) if math.isfinite(value) else repr(float(value))
+        if isinstance(value, _WALKED):
+            return shown(value) if depth == DEEPEST else self._structure(value, depth + 1)
+        return _text(value)
+
+    def _structure(self, value: Any, depth: int) -> Any:
+        """Pairs where names are none, or one twice: an object of JSON would lose some."""
+        if isinstance(value, tuple):
+            fields: Any = getattr(value, "__fields__", None) or getattr(value, "_fields", ())
+            if len(fields) == len(value):
+                return self._object(zip(map(str, fields), value), depth)
+        if isinstance(value, dict):
+            return self._object(value.items(), depth)
+        return [self(each, depth) for each in value]
+
+    def _object(self, pairs: Iterable[tuple[Any, Any]], depth: int) -> Any:
+        known = [(self(key, depth), self(each, depth), isinstance(key, str)) for key, each in pairs]
+        if all(text for *_, text in known) and len({key for key, *_ in known}) == len(known):
+            return {key: each for key, each, _ in known}
+        return [[key, each] for key, each, _ in known]
+
+
+def _whole(value: int) -> int | str:
+    """An integer, in hexadecimals where Python writes no decimals: whole, too, and no time is spent on it."""
+    if value.bit_length() <= _SHORT:
         return value
-    if isinstance(value, str):
-        return masked(str.__str__(value))
-    if isinstance(value, int):
-        return int(value)
-    if isinstance(value, float):
-        return float(value) if math.isfinite(value) else repr(float(value))
-    return _structure(value)
-
-
-def _structure(value: Any) -> Any:
-    """Pairs where names are none, or one twice: an object of JSON would lose some."""
-    if isinstance(value, tuple):
-        fields: Any = getattr(value, "__fields__", None) or getattr(value, "_fields", ())
-        if len(fields) == len(value):
-            return _object(zip(map(str, fields), value))
-    if isinstance(value, dict):
-        return _object(value.items())
-    if isinstance(value, list | tuple | set | frozenset | deque):
-        return [_plain(each) for each in value]
-    return _text(value)
-
-
-def _object(pairs: Iterable[tuple[Any, Any]]) -> Any:
-    known = [(_plain(key), _plain(each), isinstance(key, str)) for key, each in pairs]
-    if all(text for *_, text in known) and len({key for key, *_ in known}) == len(known):
-        return {key: each for key, each, _ in known}
-    return [[key, each] for key, each, _ in known]
+    try:
+        return value if value.bit_length() <= _LONG and str(value) else hex(value)
+    except ValueError:
+        return hex(value)
 
 
 def _text(value: Any) -> str:
@@ -162,22 +217,23 @@ def _text(value: Any) -> str:
 # ---- CSV ---------------------------------------------------------------------------------------------------------
 
 
-def _csv(records: Records) -> str:
+def _csv(records: Records) -> Iterator[str]:
     """As RFC 4180 has it, with a mark in front by which spreadsheets know UTF-8. Texts stand in quotes, and nothing at all for None."""
     names = [] if records.names is None else [records.names]
+    plain = _Plain()
     head = ["number", *([records.named] if names else []), *records.columns]
-    lines = [head, *([number, *(name[at] for name in names), *row] for at, (number, row) in enumerate(zip(records.numbers, records.rows, strict=True)))]
-    return "\ufeff" + "".join(",".join(map(_cell, line)) + "\r\n" for line in lines)
+    yield f"\ufeff{','.join(map(_cell, head))}\r\n"
+    for at, (number, row) in enumerate(zip(records.numbers, records.rows, strict=True)):
+        yield f"{','.join(map(_cell, (number, *(name[at] for name in names), *map(plain, row))))}\r\n"
 
 
-def _cell(value: Any) -> str:
-    found = _plain(value)
+def _cell(found: Any) -> str:
+    """What JSON has, as a field."""
     if found is None:
         return ""
     if isinstance(found, bool | int | float):
         return str(found)
-    text = found if isinstance(found, str) else json.dumps(found, ensure_ascii=False, allow_nan=False)
-    return '"' + unformulated(text).replace('"', '""') + '"'
+    return '"' + unformulated(found if isinstance(found, str) else _dumped(found)).replace('"', '""') + '"'
 
 
 def unformulated(text: str) -> str:
@@ -185,4 +241,4 @@ def unformulated(text: str) -> str:
     return f"'{text}" if _FORMULA.match(text) and not _NUMBER.fullmatch(text) else text
 
 
-_FORMS: Mapping[str, tuple[str, Callable[[Records], str]]] = {"csv": ("text/csv", _csv), "json": ("application/json", _json)}
+_FORMS: Mapping[str, tuple[str, Callable[[Records], Iterator[str]]]] = {"csv": ("text/csv", _csv), "json": ("application/json", _json)}

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from bigdebug.errors import ViewError
 from bigdebug.shown import mask
 from bigdebug.trace.page import Page
-from bigdebug.views.exporting import CHARACTERS, RECORDS, export, unformulated
+from bigdebug.views.exporting import CHARACTERS, DEEPEST, RECORDS, export, unformulated
 from tests.unit.test_payload import HOSTILE
 from tests.unit.test_trace_view import Point, held
 
@@ -71,6 +71,58 @@ def test_records_that_take_too_much_are_refused_before_all_are_read(monkeypatch:
     assert sum(read) <= CHARACTERS // 100_000 + 1
     with pytest.raises(ViewError, match="characters at most"):
         export(held([{"nested": [("x" * 10_000_000,)] * 3}]), "csv", "found")
+
+
+class Wordy:
+    """Something that is written longer than one would think."""
+
+    made = 0
+
+    def __repr__(self) -> str:
+        Wordy.made += 1
+        return "y" * 2_000
+
+
+def test_a_file_is_written_no_further_than_it_may_be_long() -> None:
+    for form in ("csv", "json"):
+        for records in ([(Wordy(), Wordy())] * RECORDS, [[Wordy()] * 100_000]):
+            Wordy.made = 0
+            with pytest.raises(ViewError, match="20,000,000 characters at most"):
+                export(held(records), form, "found")
+            assert Wordy.made <= CHARACTERS // 2_000 + 1
+
+
+def test_what_holds_itself_or_much_or_lies_deep_ends_and_is_an_error_of_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+    ring: list[Any] = [1]
+    ring.append(ring)
+    deep: list[Any] = []
+    for _ in range(2_000):
+        deep = [deep]
+    for value in (ring, deep, {"a": ring}):
+        [[found]] = document([value])["data"]
+        for _ in range(DEEPEST):
+            found = found[-1] if isinstance(found, list) else found["a"]
+        assert isinstance(found, str)
+        assert "..." in found
+        assert lines([value])[1][2]
+    monkeypatch.setattr("bigdebug.views.exporting.CHARACTERS", 200_000)
+    most: list[Any] = []
+    for _ in range(90):
+        most = [most, most]
+    for form in ("csv", "json"):
+        with pytest.raises(ViewError, match="200,000 characters at most"):
+            export(held([most]), form, "found")
+
+
+@pytest.mark.parametrize("digits", [600, 4_000, 4_300, 4_301, 5_000, 30_000])
+def test_integers_are_whole_however_long(digits: int) -> None:
+    for value in (10**digits - 1, 1 - 10**digits):
+        [[found]] = document([value])["data"]
+        told = lines([value])[1][2].removeprefix("'")
+        if digits <= 4_300:
+            assert (found, int(told)) == (value, value)
+        else:  # longer than Python writes
+            assert int(found, 16) == int(told, 16) == value
 
 
 def test_records_of_several_shapes_are_whole_records_in_one_column() -> None:
