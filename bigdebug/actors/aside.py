@@ -6,6 +6,7 @@ import contextlib
 import contextvars
 import decimal
 import dis
+import os
 import pickle
 import random
 import signal
@@ -86,14 +87,16 @@ def aside(reads: Callable[[str], None] = lambda _: None) -> Iterator[None]:
 
 @contextlib.contextmanager
 def stopped() -> Iterator[None]:
-    """Within, the function is called. Raises Untried if it would have done something that stays, whatever it made of being stopped before it did."""
+    """Within, the function is called. Raises Untried if it would have done something that stays, whatever it made of being stopped before it did; also if it raised and had written a file in
+    vain: it may have looked at that.
+    """
     trial = _ASIDE.get()
     try:
         yield
     except BaseException as error:
-        if trial is None or not trial.barred or from_outside(error):
+        if trial is None or not (trial.barred or trial.vain) or isinstance(error, Untried) or from_outside(error):
             raise
-        raise Untried(trial.barred) from error
+        raise Untried(trial.barred or f"it writes {min(map(os.path.basename, trial.vain))!r}, and raised {type(error).__name__}: it may look at that") from error
     if trial is not None and trial.barred:
         raise Untried(trial.barred)
 

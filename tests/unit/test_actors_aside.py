@@ -169,6 +169,12 @@ def writes_a_dataset_by_a_function(f, work):
     return f.assign(n=len([*(work / "out").rglob("*.parquet")]))
 
 
+def looks_at_what_it_writes(f, work):
+    with open(work / "fresh", "w") as file:
+        file.write("".join(f.city))
+    return f.assign(n=os.path.getsize(work / "fresh"))
+
+
 def makes_a_pipe(f, work):
     os.mkfifo(work / f"pipe{len(f)}")
     return f.assign(n=len([*work.glob("pipe*")]))
@@ -195,7 +201,7 @@ KEPT = tempfile.TemporaryFile()  # it is open to the end
 TAKEN = KEPT.fileno()
 
 DOING = [keeps_a_log, reads_what_it_writes, makes_a_directory, makes_a_file, appends, takes_away, moves, mean_in_a_file, mean_in_a_file_that_is_there, inserts, sends, starts, swallows, in_a_thread, goes_elsewhere]
-DOING += [writes_a_dataset, writes_a_dataset_by_a_function, makes_a_pipe, spawns, writes_to_a_descriptor, writes_to_a_descriptor_by_a_function]
+DOING += [looks_at_what_it_writes, writes_a_dataset, writes_a_dataset_by_a_function, makes_a_pipe, spawns, writes_to_a_descriptor, writes_to_a_descriptor_by_a_function]
 
 
 def done(function, work):
