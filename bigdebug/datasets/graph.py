@@ -21,6 +21,10 @@ from bigdebug.datasets.everything import everything, is_held
 from bigdebug.datasets.steps import Steps
 from bigdebug.datasets.uses import DIRECT, IDENTITY, UNKNOWN
 
+_NOTHING: frozenset[str] = frozenset()
+
+_GOES_ON = frozenset({*DIRECT, UNKNOWN})
+
 _FROM = f"""
 FROM reached JOIN dataset here ON here.id = reached.id AND (here.id IN (SELECT value FROM json_each(:starts)) OR NOT {ENDS.format(of="here")})
 JOIN touch ON touch.dataset = reached.id
@@ -107,10 +111,6 @@ def _without_covered(steps: Sequence[Step], so_far: str) -> Sequence[Step]:
         return [step for step in steps if not step[1] or step[0] not in covered]
     return [step for step in steps if not step[1] or step[0] not in covered or _over(so_far, step[2]) in DIRECT]
 
-
-_NOTHING: frozenset[str] = frozenset()
-
-_GOES_ON = frozenset({*DIRECT, UNKNOWN})
 
 # ---- columns ----------------------------------------------------------------------------------------------------
 

@@ -13,7 +13,6 @@ RECORDING = "BIGDEBUG_DATASETS"
 
 REMEDY = f"Name a directory that you may write by {HOME}; what stands there is yours alone."
 
-
 FILE = "datasets.sqlite"
 """What the store of datasets is called."""
 

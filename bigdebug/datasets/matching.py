@@ -24,6 +24,9 @@ _SHOWN = 8
 _LONGEST = 200
 """Characters of a name that is compared with others: of millions it takes seconds."""
 
+_ENDING = 3
+"""From which fit on it is called so but for its ending."""
+
 
 class Known(NamedTuple):
     """A dataset of the store, its number there, and how well a name fits it: 0 best."""
@@ -149,10 +152,6 @@ def _called(db: sqlite3.Connection, name: str) -> Iterator[Known]:
         fit = next((i for i, fits in enumerate(ways) if fits(dataset, place)), None)
         if fit is not None:
             yield Known(number, dataset, place, fit)
-
-
-_ENDING = 3
-"""From which fit on it is called so but for its ending."""
 
 
 def _unquoted(name: str) -> str:

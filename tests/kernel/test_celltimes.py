@@ -64,5 +64,5 @@ def test_jobs_are_recorded_with_the_cell_that_ran_them(shell: Any) -> None:
     shell.run_cell("spark.range(5).count()", store_history=True, cell_id="abc")
     dbg = bigdebug.attach(shell.user_ns["spark"])
     dbg.datasets.find("")
-    cells = [process.cell for process in dbg.datasets.store.processes() if process.cell is not None and process.cell.id == "abc"]
+    cells = [process.cell for process in dbg.datasets.store.each() if process.cell is not None and process.cell.id == "abc"]
     assert [cell.count for cell in cells] == [shell.execution_count - 1]

@@ -26,11 +26,11 @@ def told(dbg: Any) -> Callable[[], list[Process]]:
     """The processes that are recorded from now on."""
     dbg.datasets.store.record()
     settle(dbg)
-    before = {process.id for process in dbg.datasets.store.processes()}
+    before = {process.id for process in dbg.datasets.store.each()}
 
     def now() -> list[Process]:
         settle(dbg)
-        return [process for process in dbg.datasets.store.processes() if process.id not in before]
+        return [process for process in dbg.datasets.store.each() if process.id not in before]
 
     return now
 
@@ -177,11 +177,11 @@ def test_after_detach_nothing_is_recorded_and_nothing_is_left(dbg: Any, spark: A
     import bigdebug
 
     dbg.detach()
-    before = len(dbg.datasets.store.processes())
+    before = len(list(dbg.datasets.store.each()))
     spark.read.parquet(f"{folder}/in").count()
     assert not hasattr(RDD.saveAsTextFile, "__wrapped__")
     assert vars(Actions)["saveAsTextFile"].__wrapped__ is RDD.saveAsTextFile
     assert not hasattr(Estimator.fit, "__wrapped__") or Estimator.fit.__module__ == "pyspark.ml.base"
     assert bigdebug.attach(spark) is dbg
     settle(dbg)
-    assert len(dbg.datasets.store.processes()) == before
+    assert len(list(dbg.datasets.store.each())) == before

@@ -123,5 +123,5 @@ def test_a_database_that_is_dropped_drops_the_tables_in_its_folder(recorded: Rec
     store.record(*recorded.of(make), *recorded.of(drop))
     history = Datasets(store).history("d_gone.t")
     assert history.column("what") == ["dropped", "created"]
-    assert [process.opaque for process in store.processes() if any(access.mode == "dropped" for access in process.writes)] == [("tables of d_gone in other folders",)]
+    assert [process.opaque for process in store.each() if any(access.mode == "dropped" for access in process.writes)] == [("tables of d_gone in other folders",)]
     store.close()

@@ -28,6 +28,6 @@ def test_the_last_job_is_recorded_and_the_stream_is_lost(tmp_path: Path) -> None
     (tmp_path / "in" / "one.json").write_text('{"a": 1}')
     assert told_by({"ends": PROGRAM}, tmp_path)["ends"][1] == ""
     asked = DatasetStore.of(tmp_path / "home" / "datasets.sqlite")
-    told = {process.sort: (process.status, process.writes[0].dataset.name.rpartition("/")[2], process.writes[0].rows) for process in asked.processes()}
+    told = {process.sort: (process.status, process.writes[0].dataset.name.rpartition("/")[2], process.writes[0].rows) for process in asked.each()}
     asked.close()
     assert told == {"write": ("succeeded", "last", 5), "stream": ("lost", "streamed", 1)}

@@ -85,7 +85,7 @@ def test_what_is_recorded_is_read_as_it_was(tmp_path_factory: pytest.TempPathFac
 def test_what_is_told_again_replaces_what_was(store: DatasetStore) -> None:
     store.record(replace(SALE, status="running", ended=None, writes=(), columns=()))
     store.record(SALE)
-    assert store.processes() == [SALE]
+    assert list(store.each()) == [SALE]
     with store.reading() as db:
         assert db.execute("SELECT COUNT(*) FROM flow").fetchone() == (1,)
 
@@ -99,10 +99,10 @@ def test_what_a_job_does_each_time_is_stored_once(store: DatasetStore) -> None:
 
 def test_text_that_is_no_text_is_stored_as_an_escape(store: DatasetStore) -> None:
     store.record(replace(SALE, id="half", session="\ud800", status="running", ended=None))
-    assert [process.session for process in store.processes()] == ["\\ud800"]
+    assert [process.session for process in store.each()] == ["\\ud800"]
     store.record(replace(SALE, id="half"))
     store.record(replace(SALE, error="half \ud800 of a pair, and \0 nothing", reads=(Access(Dataset("file", "/\udcff")),)))
-    read = store.processes()[-1]
+    read = list(store.each())[-1]
     assert read.error == "half \\ud800 of a pair, and \0 nothing"
     assert read.reads[0].dataset.name == "/\\udcff"
     assert store.trouble == ""
@@ -110,7 +110,7 @@ def test_text_that_is_no_text_is_stored_as_an_escape(store: DatasetStore) -> Non
 
 def test_large_values_are_stored_cut(store: DatasetStore) -> None:
     store.record(replace(SALE, error="x" * 10_000_000, text="y" * 10_000_000))
-    assert len(store.processes()[0].error) <= 4_000
+    assert len(next(store.each()).error) <= 4_000
     assert store.path.stat().st_size < 300_000
 
 
@@ -119,7 +119,7 @@ def test_three_hundred_columns_are_all_there(store: DatasetStore) -> None:
     edges = tuple(ColumnEdge(SALES, each.name, ORDERS, each.name, "IDENTITY") for each in schema)
     wide = replace(SALE, reads=(Access(ORDERS, schema=schema),), columns=edges)
     store.record(wide)
-    assert store.processes() == [wide]
+    assert list(store.each()) == [wide]
 
 
 # ---- whose it is ------------------------------------------------------------------------------------------------
@@ -155,7 +155,7 @@ def test_home_is_where_the_environment_says(monkeypatch: pytest.MonkeyPatch, tmp
 
 
 def test_a_store_that_nobody_wrote_to_leaves_nothing(store: DatasetStore) -> None:
-    assert store.processes() == []
+    assert list(store.each()) == []
     assert not store.path.parent.exists()
 
 
@@ -184,7 +184,7 @@ def test_old_ones_go_by_age_with_what_only_they_told(tmp_path: Path) -> None:
     long = replace(SALE, id="long", started=now - timedelta(days=12), ended=now)
     store = DatasetStore(tmp_path / "s.sqlite", retention=Retention(days=10))
     store.record(old, long)
-    assert [process.id for process in store.processes()] == ["long"]
+    assert [process.id for process in store.each()] == ["long"]
     with store.reading() as db:
         assert db.execute("SELECT job FROM flow").fetchall() == [("sales",)]
     store.close()
@@ -201,7 +201,7 @@ def test_a_clock_that_is_years_ahead_takes_nothing_away(tmp_path: Path) -> None:
         later = DatasetStore(store.path, retention=store.retention)
         later.record(ahead)
         later.close()
-    assert {process.id for process in store.processes()} == {"ahead", *(f"p{day}" for day in range(5))}
+    assert {process.id for process in store.each()} == {"ahead", *(f"p{day}" for day in range(5))}
     store.close()
 
 
@@ -209,7 +209,7 @@ def test_the_oldest_go_by_number(tmp_path: Path) -> None:
     store = DatasetStore(tmp_path / "s.sqlite", retention=Retention(days=100_000, processes=100))
     for start in range(0, 2_300, 100):
         store.record(*(again(i, reads=(Access(Dataset("file", f"/d{i}")),), columns=()) for i in range(start, start + 100)))
-    kept = store.processes()
+    kept = list(store.each())
     assert len(kept) <= 1_100
     assert kept[-1].id == "p2299"
     with store.reading() as db:
@@ -257,7 +257,7 @@ def test_two_processes_write_at_once_and_lose_nothing(store: DatasetStore) -> No
     both = [writer(store.path, 150, name) for name in ("a", "b")]
     said = [each.communicate(timeout=60)[0].split() for each in both]
     assert said == [["ready", "done"]] * 2
-    assert sorted(process.id for process in store.processes()) == sorted(f"{name}-{i}" for name in "ab" for i in range(150))
+    assert sorted(process.id for process in store.each()) == sorted(f"{name}-{i}" for name in "ab" for i in range(150))
 
 
 def test_one_that_is_killed_while_it_writes_leaves_whole_processes(store: DatasetStore) -> None:
@@ -265,12 +265,12 @@ def test_one_that_is_killed_while_it_writes_leaves_whole_processes(store: Datase
     assert killed.stdout is not None
     assert killed.stdout.readline() == "ready\n"
     until = time.monotonic() + 30
-    while not store.processes() and time.monotonic() < until:
+    while not list(store.each()) and time.monotonic() < until:
         time.sleep(0.05)
     os.kill(killed.pid, signal.SIGKILL)
     killed.wait()
     killed.stdout.close()
-    left = store.processes()
+    left = list(store.each())
     assert left
     assert all(replace(process, id="p0", started=BEGAN) == SALE for process in left)
     store.record(again(1))
@@ -290,11 +290,11 @@ def test_who_finds_it_locked_does_not_wait_and_loses_nothing(store: DatasetStore
     assert time.monotonic() - began < 2
     assert "keeps the store" in store.trouble
     assert "1 process waits" in store.trouble
-    assert [process.id for process in store.processes()] == ["p0"]  # what is there can be asked
+    assert [process.id for process in store.each()] == ["p0"]  # what is there can be asked
     other.execute("ROLLBACK")
     time.sleep(0.2)
     store.record(again(2))
-    assert [process.id for process in store.processes()] == ["p0", "p1", "p2"]
+    assert [process.id for process in store.each()] == ["p0", "p1", "p2"]
     assert store.trouble == ""
     other.close()
 
@@ -328,7 +328,7 @@ def test_what_was_kept_in_memory_is_written_once_the_file_can_be(tmp_path: Path,
     monkeypatch.setattr(store, "_rests_until", 0.0)
     store.record(again(4))
     assert store.trouble == ""
-    assert [process.id for process in DatasetStore.of(store.path).processes()] == ["p0", "p1", "p2", "p3", "p4"]
+    assert [process.id for process in DatasetStore.of(store.path).each()] == ["p0", "p1", "p2", "p3", "p4"]
     store.close()
 
 
@@ -338,7 +338,7 @@ def test_at_the_end_the_file_is_tried_once_more(tmp_path: Path) -> None:
     store.record(SALE)
     (tmp_path / "home").unlink()
     store.close()
-    assert DatasetStore.of(store.path).processes() == [SALE]
+    assert list(DatasetStore.of(store.path).each()) == [SALE]
 
 
 DIES = """
@@ -360,12 +360,12 @@ def test_what_a_session_left_running_when_it_died_is_lost_and_what_runs_is_not(s
     for each in both:
         assert each.stdout is not None
         assert each.stdout.readline() == "ready\n"
-    assert {process.status for process in store.processes()} == {"running"}
+    assert {process.status for process in store.each()} == {"running"}
     os.kill(both[0].pid, signal.SIGKILL)
     both[0].wait()
-    assert {process.id: process.status for process in store.processes()} == {"dies": "lost", "lives": "running", "mine": "running"}
+    assert {process.id: process.status for process in store.each()} == {"dies": "lost", "lives": "running", "mine": "running"}
     store.record(SALE)
-    assert {process.id: process.status for process in DatasetStore.of(store.path).processes()}["dies"] == "lost"
+    assert {process.id: process.status for process in DatasetStore.of(store.path).each()}["dies"] == "lost"
     both[1].communicate()
     both[0].communicate()
 
@@ -374,16 +374,16 @@ def test_another_process_that_has_its_number_by_now_is_not_taken_for_it(store: D
     store.record(replace(SALE, status="running", ended=None))
     with store._transaction() as db:
         db.execute("UPDATE owner SET born = '1'")
-    assert [process.status for process in store.processes()] == ["lost"]
+    assert [process.status for process in store.each()] == ["lost"]
     store.record(SALE)  # it was told again how it ended
-    assert [process.status for process in store.processes()] == ["succeeded"]
+    assert [process.status for process in store.each()] == ["succeeded"]
 
 
 def test_of_other_machines_nothing_is_known(store: DatasetStore) -> None:
     store.record(replace(SALE, status="running", ended=None))
     with store._transaction() as db:
         db.execute("UPDATE owner SET host = 'elsewhere', pid = 1, born = '1'")
-    assert [process.status for process in store.processes()] == ["running"]
+    assert [process.status for process in store.each()] == ["running"]
 
 
 def test_a_newer_version_is_refused_and_left_as_it_is(store: DatasetStore) -> None:
@@ -396,7 +396,7 @@ def test_a_newer_version_is_refused_and_left_as_it_is(store: DatasetStore) -> No
     store.record(again(1))
     assert f"has version {VERSION + 1}, and this bigdebug knows up to {VERSION}" in store.trouble
     assert "is kept in memory until it ends" in store.trouble
-    assert [process.id for process in store.processes()] == ["p1"]
+    assert [process.id for process in store.each()] == ["p1"]
     with pytest.raises(StoreVersionError, match="BIGDEBUG_HOME"):
         DatasetStore.of(store.path)
     assert store.path.read_bytes() == before
@@ -414,7 +414,7 @@ def test_a_damaged_file_is_named_and_recording_goes_on(store: DatasetStore, dama
     assert store.trouble
     assert "move the file" in store.trouble
     assert [record.levelname for record in caplog.records] == ["WARNING"]
-    assert "p99" in [process.id for process in store.processes()]
+    assert "p99" in [process.id for process in store.each()]
     assert store.path.read_bytes() == before
 
 
@@ -427,7 +427,7 @@ def test_what_does_not_fit_together_is_named_and_no_answer(store: DatasetStore, 
     with closing(sqlite3.connect(store.path)) as db, db:
         db.execute(change)
     with pytest.raises(CorruptStoreError, match=said):
-        store.processes()
+        list(store.each())
 
 
 def test_a_mistake_of_a_program_is_no_damage(store: DatasetStore) -> None:
@@ -445,7 +445,7 @@ def test_a_database_of_something_else_is_left_alone(tmp_path: Path) -> None:
     store = DatasetStore(path)
     store.record(SALE)
     assert "no store of datasets" in store.trouble
-    assert store.processes() == [SALE]
+    assert list(store.each()) == [SALE]
     assert path.read_bytes() == before
     with pytest.raises(CorruptStoreError, match="no store of datasets"):
         DatasetStore.of(path)
@@ -458,7 +458,7 @@ def test_where_no_file_can_be_made_recording_goes_on_in_memory(tmp_path: Path) -
     store.record(again(1))
     assert "cannot be made" in store.trouble
     assert "BIGDEBUG_HOME" in store.trouble
-    assert store.processes() == [SALE, again(1)]
+    assert list(store.each()) == [SALE, again(1)]
 
 
 READER = """
@@ -469,10 +469,10 @@ from tests.unit.test_datasets_store import SALE, again
 if os.getuid() == 0:
     os.setgid(65534), os.setuid(65534)
 asked = DatasetStore.of(Path(sys.argv[1]))
-print(len(asked.processes()), asked.trouble or "-")
+print(len(list(asked.each())), asked.trouble or "-")
 store = DatasetStore(Path(sys.argv[1]))
 store.record(again(7))
-print(len(store.processes()), store.trouble)
+print(len(list(store.each())), store.trouble)
 """
 
 
@@ -523,7 +523,7 @@ def test_what_is_no_process_is_left_out_and_the_others_are_stored(store: Dataset
     huge = replace(SALE.writes[0], rows=2**70)
     store.record(again(1), replace(again(2), job=no_job), replace(again(3), writes=(huge,)), again(4))
     store.record(again(5))
-    assert [process.id for process in store.processes()] == ["p1", "p4", "p5"]
+    assert [process.id for process in store.each()] == ["p1", "p4", "p5"]
     assert store.trouble == ""
     assert [record.levelname for record in caplog.records] == ["ERROR", "ERROR"]
 
@@ -533,7 +533,7 @@ def test_a_file_that_was_taken_away_is_made_again(store: DatasetStore) -> None:
     for path in store.path.parent.iterdir():
         path.unlink()
     store.record(again(1))
-    assert [process.id for process in DatasetStore.of(store.path).processes()] == ["p1"]
+    assert [process.id for process in DatasetStore.of(store.path).each()] == ["p1"]
     assert store.trouble == ""
 
 
@@ -544,11 +544,11 @@ def test_a_file_that_another_session_made_again_is_written_by_both(store: Datase
     for path in store.path.parent.iterdir():
         path.unlink()
     store.record(again(3))
-    assert [process.id for process in other.processes()] == ["p3"]
+    assert [process.id for process in other.each()] == ["p3"]
     other.record(again(4))
     other.close()
-    assert [process.id for process in DatasetStore.of(store.path).processes()] == ["p3", "p4"]
-    assert [process.id for process in store.processes()] == ["p3", "p4"]
+    assert [process.id for process in DatasetStore.of(store.path).each()] == ["p3", "p4"]
+    assert [process.id for process in store.each()] == ["p3", "p4"]
 
 
 def test_what_is_no_process_keeps_nothing_in_memory(tmp_path: Path) -> None:
@@ -559,13 +559,13 @@ def test_what_is_no_process_keeps_nothing_in_memory(tmp_path: Path) -> None:
     assert "kept in memory" in store.trouble
     place.unlink()
     store.close()
-    assert [process.id for process in DatasetStore.of(store.path).processes()] == ["p1", "p3"]
+    assert [process.id for process in DatasetStore.of(store.path).each()] == ["p1", "p3"]
 
 
 def test_a_path_may_have_a_thousand_parts(store: DatasetStore) -> None:
     deep = Dataset("file", "/a" * 1_900)
     store.record(replace(SALE, reads=(Access(deep), Access(Dataset("file", "/a/a")))))
-    assert store.processes()[0].reads[0].dataset == deep
+    assert next(store.each()).reads[0].dataset == deep
 
 
 # ---- migrations -------------------------------------------------------------------------------------------------

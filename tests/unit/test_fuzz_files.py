@@ -382,7 +382,7 @@ def test_a_store_of_datasets_with_noise_in_it_is_read_or_refused_by_name(tmp_pat
 
         ask_all(iter([
             lambda: str(opened().find()), lambda: str(opened().upstream("report")), lambda: str(opened().downstream("orders")), lambda: str(opened().history("orders")),
-            lambda: str(opened().columns("orders")), lambda: opened().drawn(), lambda: there[-1].processes() if there else None,
+            lambda: str(opened().columns("orders")), lambda: opened().drawn(), lambda: list(there[-1].each()) if there else None,
         ]))
         for each in there:
             each.close()
