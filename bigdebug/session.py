@@ -141,12 +141,13 @@ class DebugSession(Capturing, Indexing, Feeding, Inquiry):
         return Path(address) if isinstance(address, str) else address.where()
 
     def detach(self) -> None:
-        """Give the SparkSession its own context back. RDDs made before keep their lineage; capture ends."""
-        self._recorder.captures.end()
-        self._recorder.watching.close()
-        self._recorder.rest()
+        """Give the SparkSession its own context back. RDDs made before keep their lineage; capture ends, unless another session of the context is attached."""
         self._frames.rest()
-        self._recorder.armed = False
+        if not any(other is not self and other.attached and other._recorder is self._recorder for other in _sessions.values()):
+            self._recorder.captures.end()
+            self._recorder.watching.close()
+            self._recorder.rest()
+            self._recorder.armed = False
         if self.attached:
             self.attached = False
             self._frames.heard.close()

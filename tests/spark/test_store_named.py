@@ -90,6 +90,9 @@ def test_a_session_that_shares_its_context_keeps_its_lineage_there_or_is_refused
         assert second.store == first.store
         assert [*(tmp_path / "one").iterdir()] == [first.store]
         second.detach()
+        with first.capture() as run:  # it is still attached
+            assert first.context.parallelize(range(4), 2).map(str).count() == 4
+        assert run.latest.status == "succeeded"
     finally:
         first.detach()
 
