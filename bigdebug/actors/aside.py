@@ -6,11 +6,11 @@ import contextlib
 import contextvars
 import decimal
 import dis
+import importlib
 import os
-import pickle
-import random
 import signal
 import sys
+import threading
 import traceback
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -19,6 +19,7 @@ import numpy as np
 
 from bigdebug.actors.barred import Barred, Barrier
 from bigdebug.actors.codes import Untried
+from bigdebug.actors.settings import Settings
 from bigdebug.actors.silence import Silence
 
 
@@ -28,12 +29,29 @@ class _Aside:
     def __init__(self, reads: Callable[[str], None]) -> None:
         self.reads = reads
         self.over = False
+        self._thread = threading.get_ident()
+        self._settings = Settings()
         self.vain = set[str]()
         self.barred = ""
         """What the function would have done, as the end of a sentence."""
 
     def bar(self, why: str) -> None:
         self.barred = self.barred or why
+
+    def imports(self, name: str) -> None:
+        """Import a module for the first time as the real call would, which finds it then: what that sets, says and starts is not the trial's."""
+        if threading.get_ident() == self._thread:
+            token = _ASIDE.set(None)
+            try:
+                with self._settings.away():
+                    importlib.import_module(name)
+            finally:
+                _ASIDE.reset(token)
+
+    def end(self) -> None:
+        """It is over."""
+        self.over = True
+        self._settings.put_back()
 
 
 _ASIDE = contextvars.ContextVar[_Aside | None]("bigdebug: a function is being tried", default=None)
@@ -73,15 +91,16 @@ def aside(reads: Callable[[str], None] = lambda _: None) -> Iterator[None]:
 
     Other threads do what they do without, and threads that the function starts are tried as it is, to their end. Where the generators of all were drawn from (``Apart`` gives a function others; but
     pandas' ``sample`` draws from numpy's own), they are put back: what another thread drew meanwhile is drawn again then. How numpy and decimals compute and print is put back, too.
+    A module that is imported for the first time is imported as without.
     """
     _BARRIER.stand()
     trial = _Aside(reads)
     token = _ASIDE.set(trial)
     try:
-        with _SILENCE.kept(), _kept(), np.errstate(), np.printoptions(), decimal.localcontext():
+        with _SILENCE.kept(), np.errstate(), np.printoptions(), decimal.localcontext():
             yield
     finally:
-        trial.over = True
+        trial.end()
         _ASIDE.reset(token)
 
 
@@ -122,27 +141,3 @@ def _thrown(error: BaseException) -> bool:
     code = last.tb_frame.f_code.co_code
     of_cython = len(code) <= 6  # which has frames without code
     return not of_cython and 0 <= last.tb_lasti < len(code) and dis.opname[code[last.tb_lasti]] not in ("RAISE_VARARGS", "RERAISE")
-
-
-@contextlib.contextmanager
-def _kept() -> Iterator[None]:
-    """Afterwards, generators of random numbers, and how deep functions may call each other, are as they were."""
-    states, bits, depth = (random.getstate(), _numpy_state()), _numpy_bits(), sys.getrecursionlimit()
-    try:
-        yield
-    finally:
-        if random.getstate() != states[0]:
-            random.setstate(states[0])
-        if _numpy_bits() is bits and pickle.dumps(_numpy_state()) != pickle.dumps(states[1]):
-            np.random.set_state(states[1])
-        if sys.getrecursionlimit() != depth:
-            sys.setrecursionlimit(depth)
-
-
-def _numpy_state() -> Any:
-    """Of the generator that all share, whichever it is: somebody may have put another one in the place of numpy's first."""
-    return np.random.get_state(legacy=False)
-
-
-def _numpy_bits() -> Any:
-    return np.random.get_bit_generator()  # type: ignore[attr-defined]  # numpy's stubs forgot it

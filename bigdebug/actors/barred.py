@@ -35,7 +35,7 @@ _EVENTS = {
     **dict.fromkeys(("os.fork", "os.forkpty", "os.exec", "os.spawn", "os.posix_spawn", "os.startfile", "os.startfile/2", "os.system", "pty.spawn", "subprocess.Popen"), STARTS),
     **dict.fromkeys(("os.chdir", "os.putenv", "os.unsetenv", "resource.setrlimit"), _PROCESS),
 }
-_WATCHED = frozenset((*_EVENTS, "open", _HEARD, TOLD))
+_WATCHED = frozenset((*_EVENTS, "open", "import", _HEARD, TOLD))
 
 _OURS = os.path.dirname(__file__)
 """Where the function is called from."""
@@ -61,6 +61,9 @@ class Watched(Protocol):
 
     def reads(self, path: str) -> None:
         """Note that it opens a file to read it."""
+
+    def imports(self, name: str) -> None:
+        """Import a module, which it is about to import for the first time."""
 
     def bar(self, why: str) -> None:
         """Note what it would have done, as the end of a sentence."""
@@ -110,7 +113,12 @@ class Barrier:
             self._stands = self._stands or args[0] is self
             return
         trial = self._tried()
-        if trial is not None:
+        if trial is None:
+            return
+        if event == "import":
+            if not _importing():
+                trial.imports(args[0])
+        else:
             why = _opens(trial, *args) if event == "open" else str(args[0]) if event == TOLD else _EVENTS[event]
             if why and not _importing():
                 trial.bar(why)

@@ -13,6 +13,7 @@ import locale
 import logging
 import multiprocessing
 import os
+import random
 import re
 import shutil
 import signal
@@ -317,6 +318,48 @@ def test_a_module_that_is_imported_for_the_first_time_is_imported_whole(home, tm
     actors.rows(function)(FRAME)
     assert ended() == "told"
     assert list(folder.glob("__pycache__/*.pyc"))
+
+
+def test_what_a_module_sets_and_says_when_it_is_imported_stays(home, settings, tmp_path, monkeypatch, capsys):
+    folder = tmp_path / "site-packages"
+    folder.mkdir()
+    lines = ["import decimal, random, sys, numpy as np", "sys.setrecursionlimit(4321)", "np.seterr(divide='raise')", "decimal.getcontext().prec = 7", "random.seed(5)", "print('imported')"]
+    (folder / "setting_in_a_trial.py").write_text("\n".join([*lines, "def deep(n):", "    return n and 1 + deep(n - 1)", ""]))
+    monkeypatch.syspath_prepend(str(folder))
+    settings()
+
+    def function(f):
+        np.seterr(over="raise")
+        decimal.getcontext().rounding = decimal.ROUND_UP
+        import setting_in_a_trial
+
+        return f.assign(n=setting_in_a_trial.deep(3000), m=str(decimal.Decimal(1) / 3), over=np.geterr()["over"], rounding=decimal.getcontext().rounding)
+
+    with np.errstate(), decimal.localcontext():
+        state = np.geterr()["over"]
+        with aside(), stopped():
+            few = function(FRAME[:1])
+        assert (sys.getrecursionlimit(), np.geterr()["divide"], decimal.getcontext().prec, random.random()) == (4321, "raise", 7, random.Random(5).random())
+        assert (np.geterr()["over"], decimal.getcontext().rounding) == (state, decimal.ROUND_HALF_EVEN)
+        assert few.iloc[0][["n", "m", "over", "rounding"]].to_list() == [3000, "0.3333334", "raise", decimal.ROUND_UP]
+    assert capsys.readouterr().out == "imported\n"
+
+
+def test_a_module_that_cannot_be_imported_raises_in_a_trial_as_without(home, tmp_path, monkeypatch):
+    folder = tmp_path / "site-packages"
+    folder.mkdir()
+    (folder / "raising_in_a_trial.py").write_text("raise ImportError('needs another')\n")
+    monkeypatch.syspath_prepend(str(folder))
+
+    def function(f):
+        try:
+            import raising_in_a_trial
+        except ImportError as error:
+            return f.assign(n=str(error))
+        return raising_in_a_trial
+
+    assert actors.rows(function)(FRAME).n[0] == "needs another"
+    assert ended() == "told"
 
 
 def test_a_step_of_a_module_that_is_imported_writes_once(home, tmp_path, monkeypatch):
