@@ -33,7 +33,6 @@ _IDLE = (
 )
 """What the names of commands begin with that neither read nor change data; but those in ``COMMANDS`` do."""
 
-
 UNREAD = Tree("", {}, ())
 """In the place of a plan that is too large to be written down."""
 
@@ -206,7 +205,7 @@ def _database(r: Relations, tree: Tree, node: Node) -> Target | None:
     space = node.namespace()
     if str(space.catalog().name()) != "spark_catalog":
         return None
-    name = ".".join(str(part) for part in items(space.namespace()))
+    name = r.cased(".".join(str(part) for part in items(space.namespace())))
     elsewhere = (f"tables of {name} in other folders",) if node.cascade() else ()
     was_there = r.seen.dropped(name)
     return Target(r.of_database(name), "dropped", opaque=elsewhere, spares=bool(node.ifExists()) and not was_there)

@@ -1,4 +1,4 @@
-"""Hearing: what Spark tells its listeners of queries, streams, jobs and dropped tables, of all sessions of an application, in a queue.
+"""Hearing: what Spark tells its listeners of queries, streams, jobs, and dropped tables and databases, of all sessions of an application, in a queue.
 
 The listener is made of what Java has (``handles``): it puts an event into a queue without a bound, and does nothing else. So it cannot fail a job,
 it waits for nobody, and no event is lost, however late it is read. It has a queue of Spark's of its own, too: who listens slowly does not delay it.
@@ -23,9 +23,10 @@ log = logging.getLogger("bigdebug")
 _SQL = "org.apache.spark.sql.execution.ui.SparkListenerSQLExecution"
 _STREAM = "org.apache.spark.sql.streaming.StreamingQueryListener$Query"
 _JOB = "org.apache.spark.scheduler.SparkListenerJob"
+_CATALOG = "org.apache.spark.sql.catalyst.catalog"
 
 _OTHERS = (
-    f"{_SQL}Start", f"{_SQL}End", f"{_STREAM}StartedEvent", f"{_STREAM}TerminatedEvent", "org.apache.spark.sql.catalyst.catalog.DropTableEvent",
+    f"{_SQL}Start", f"{_SQL}End", f"{_STREAM}StartedEvent", f"{_STREAM}TerminatedEvent", f"{_CATALOG}.DropTableEvent", f"{_CATALOG}.DropDatabaseEvent",
 )
 
 QUERY = "spark.sql.execution.id"

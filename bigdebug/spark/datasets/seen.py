@@ -33,7 +33,7 @@ class Seen:
     _views: dict[str, list[str]] = field(default_factory=dict)
     """The sessions that defined a temporary view, by its name."""
     _dropped: set[str] = field(default_factory=set)
-    """Tables and views that commands have just dropped which have not ended."""
+    """Tables, views and databases that commands have just dropped which have not ended."""
 
     def checkpointed(self, ids: frozenset[int]) -> Dataset:
         """The rows that a checkpoint has just kept of a query whose columns have these numbers."""
@@ -75,7 +75,7 @@ class Seen:
         return sessions.index(session) if session in sessions else 0
 
     def drops(self, name: str) -> None:
-        """A table or a view is dropped that was there."""
+        """A table, a view or a database is dropped that was there."""
         self._dropped.add(name)
 
     def dropped(self, name: str) -> bool:
