@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from json import loads
 from typing import Any
@@ -80,8 +80,10 @@ def _view(relations: Relations, tree: Tree) -> Leaf:
     return Leaf(frozenset(), (dataset,), _fields(described["schema"]))
 
 
-def accesses_of(relations: Relations, leaves: Sequence[Leaf], scans: Iterable[Scan]) -> tuple[Access, ...]:
-    """What leaves read, each dataset once, with rows and bytes where all of its scans counted them; and the caches that were read besides."""
+def accesses_of(relations: Relations, leaves: Sequence[Leaf], scans: Iterable[Scan]) -> tuple[tuple[Access, ...], frozenset[Dataset]]:
+    """What leaves read, each dataset once, with rows and bytes where all of its scans counted them; and the caches that were read besides. And of what of it
+    scans did not count the rows: the others without rows were not scanned here.
+    """
     found = {dataset: Access(dataset, "read", leaf.schema) for leaf in reversed(leaves) for dataset in reversed(leaf.datasets)}
     found = dict(reversed(found.items()))
     counted: dict[Dataset, list[Scan]] = {}
@@ -95,7 +97,7 @@ def accesses_of(relations: Relations, leaves: Sequence[Leaf], scans: Iterable[Sc
             counted.setdefault(datasets[0], []).append(scan)
     for dataset, each in counted.items():
         found[dataset] = replace(found[dataset], rows=_all(scan.rows for scan in each), size=_all(scan.size for scan in each))
-    return tuple(found.values())
+    return tuple(found.values()), frozenset(dataset for dataset in counted if found[dataset].rows is None)
 
 
 def edges_of(output: Dataset, names: Sequence[str], lineage: ColumnLineage, leaves: Sequence[Leaf]) -> set[ColumnEdge]:
@@ -133,8 +135,13 @@ def _type(value: Any) -> str:
 
 
 def summed(one: Access, other: Access) -> Access:
-    """Two accesses to a dataset as one, with the rows and bytes of both, as far as they are known."""
+    """Two accesses to a dataset as one, with the rows and bytes of both; of one that has none it is not said whether nobody counted them (``Reading.uncounted``)."""
     return replace(one, schema=one.schema or other.schema, rows=_sum(one.rows, other.rows), size=_sum(one.size, other.size))
+
+
+def without_counts(accesses: Iterable[Access], uncounted: Collection[Dataset]) -> tuple[Access, ...]:
+    """The accesses, without rows and bytes where these are a part of them."""
+    return tuple(replace(access, rows=None, size=None) if access.dataset in uncounted else access for access in accesses)
 
 
 def _all(counts: Iterable[int | None]) -> int | None:

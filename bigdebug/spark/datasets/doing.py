@@ -14,12 +14,11 @@ from py4j.protocol import Py4JError
 from pyspark import SparkContext
 
 from bigdebug.datasets.model import Access, ColumnEdge, Dataset, Process
-from bigdebug.spark.datasets.accesses import summed
+from bigdebug.spark.datasets.accesses import summed, without_counts
 from bigdebug.spark.datasets.reading import Reading
 
 _TAG = "bigdebug:doing:"
 """What the tags of such jobs begin with: they are the user's, as others are."""
-
 
 _LASTING = ("files", "table", "jdbc", "topic")
 """Kinds of what a job writes that is there when its doing is over."""
@@ -39,6 +38,9 @@ class Doing:
     made: set[Dataset] = field(default_factory=set)
     """What it made on its way and read again: the fitted stages of a pipeline, the models that a search compares."""
 
+    uncounted: set[Dataset] = field(default_factory=set)
+    """What its jobs read of which one did not count the rows."""
+
     tags: set[str] = field(default_factory=set)
     """Those of its jobs."""
 
@@ -51,6 +53,7 @@ class Doing:
         for access in reading.reads:
             before = self.reads.get(access.dataset)
             self.reads[access.dataset] = access if before is None else summed(before, access)
+        self.uncounted.update(reading.uncounted)
         self.opaque.update(dict.fromkeys(reading.opaque))
         if self.inner:
             return
@@ -82,7 +85,7 @@ class Doing:
     def now(self) -> Process:
         """The process, as far as it is known."""
         reads = tuple(
-            access for access in self.reads.values()
+            access for access in without_counts(self.reads.values(), self.uncounted)
             if access.dataset not in self.made and not (self.inner and (access.dataset.kind == "memory" or self._is_own(access.dataset)))
         )
         return replace(

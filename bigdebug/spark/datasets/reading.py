@@ -18,7 +18,16 @@ from bigdebug.datasets.model import Access, ColumnEdge, Dataset, Field
 from bigdebug.datasets.plans import Tree, plan_of
 from bigdebug.datasets.uses import IDENTITY
 from bigdebug.errors import DatasetsError
-from bigdebug.spark.datasets.accesses import accesses_of, edges_of, leaves_of, schema_of, summed, unknown, views_of
+from bigdebug.spark.datasets.accesses import (
+    accesses_of,
+    edges_of,
+    leaves_of,
+    schema_of,
+    summed,
+    unknown,
+    views_of,
+    without_counts,
+)
 from bigdebug.spark.datasets.commands import COMMANDS, UNREAD, Source, Target, declared_by, is_idle, variables_of
 from bigdebug.spark.datasets.counts import committed, ids_of, scans_of, written_by
 from bigdebug.spark.datasets.names import is_given
@@ -63,6 +72,8 @@ class Reading:
     is_quick: bool = False
     is_spared: bool = False
     """Whether it did nothing, for what it was to make was there already; unless queries within it did."""
+    uncounted: frozenset[Dataset] = frozenset()
+    """What it read of which Spark does not tell how many rows: of what else has none, it read none, or queries within it did."""
 
 
 def read(relations: Relations, query: Any, action: str) -> Reading | None:
@@ -125,10 +136,10 @@ def _read(relations: Relations, query: Any, analyzed: Any, name: str, action: st
     source = Source(tree, analyzed) if target is None or target.source is None else target.source
     lineage = columns_of(source.tree, models=relations.seen.made_by, variables=relations.variables) if written else None
     leaves = leaves_of(relations, source.plan, lineage)
-    reads = accesses_of(relations, leaves, () if action in _LATER and not relations.stream else scans_of(query))
+    reads, uncounted = accesses_of(relations, leaves, () if action in _LATER and not relations.stream else scans_of(query))
     opaque = tuple(dict.fromkeys([*(lineage.opaque if lineage else [unwritten]), *unknown(leaves)]))
     if target is None and relations.is_command(analyzed):
-        return Reading(name, reads, opaque=tuple(dict.fromkeys([name, *opaque])), shape=name, text=text)
+        return Reading(name, reads, opaque=tuple(dict.fromkeys([name, *opaque])), shape=name, text=text, uncounted=uncounted)
     fields = schema_of(str(source.plan.schema().json()))
     names = (target.names if target is not None else ()) or tuple(field.name for field in fields)
     if lineage is not None and len(lineage.columns) != len(names):  # of a node that is not known: which column is which cannot be told
@@ -139,7 +150,7 @@ def _read(relations: Relations, query: Any, analyzed: Any, name: str, action: st
     if lineage is not None and lineage.views:
         shallow = columns_of(source.tree, to_views=True)
         views = views_of(relations, shallow)
-        reads += accesses_of(relations, views, ())
+        reads += accesses_of(relations, views, ())[0]
         edges |= edges_of(output.dataset, names, shallow, views)
     known = {access.dataset for access in reads}
     reads += tuple(Access(model) for model in relations.seen.models(written) if model not in known)
@@ -154,7 +165,7 @@ def _read(relations: Relations, query: Any, analyzed: Any, name: str, action: st
     besides = [] if target is None else [Access(each, "defined", schema) for each in target.besides]
     writes = (Access(output.dataset, output.mode, schema, rows, size_written), *besides, *made)
     spared = output.spares and not committed(query)
-    return Reading(name if target is not None else "", reads, writes, tuple(sorted(edges)), opaque, shape, text, output.mode in ("defined", "renamed"), spared)
+    return Reading(name if target is not None else "", reads, writes, tuple(sorted(edges)), opaque, shape, text, output.mode in ("defined", "renamed"), spared, uncounted)
 
 
 def _stored(target: Target, schema: tuple[Field, ...]) -> tuple[Field, ...]:
@@ -167,12 +178,12 @@ def _stored(target: Target, schema: tuple[Field, ...]) -> tuple[Field, ...]:
 def _several(relations: Relations, query: Any, plan: Any) -> Reading:
     """Several commands in one, each of which writes. How many rows each wrote, Spark does not tell."""
     each = [_read(relations, query, command, str(command.getClass().getSimpleName()), "") for command in items(plan.children())]
-    counted = accesses_of(relations, leaves_of(relations, plan, None), scans_of(query))
+    counted, uncounted = accesses_of(relations, leaves_of(relations, plan, None), scans_of(query))
     reads = {access.dataset: access for access in (*(access for one in each for access in one.reads), *counted)}
     return Reading(
         each[0].name, tuple(reads.values()), tuple(replace(access, rows=None, size=None) for one in each for access in one.writes),
         tuple(dict.fromkeys(edge for one in each for edge in one.columns)), tuple(dict.fromkeys(name for one in each for name in one.opaque)),
-        " ".join(one.shape for one in each), _text(query),
+        " ".join(one.shape for one in each), _text(query), uncounted=uncounted,
     )
 
 
@@ -225,10 +236,12 @@ def together(reading: Reading, within: Sequence[Reading], failed: bool = False) 
     if not reading.name or not within:
         return reading
     inner = [each for each in within if each.name]
+    uncounted = reading.uncounted.union(*(each.uncounted for each in within))
     if not reading.writes:
         return replace(
             reading, reads=tuple(dict.fromkeys([*reading.reads, *(access for each in within for access in each.reads)])),
             writes=tuple(access for each in inner for access in each.writes), columns=tuple(dict.fromkeys(edge for each in inner for edge in each.columns)),
+            uncounted=uncounted,
         )
     first = reading.writes[0]
     if first.rows is None:
@@ -238,7 +251,7 @@ def together(reading: Reading, within: Sequence[Reading], failed: bool = False) 
         first = replace(first, rows=rows, size=size)
     counted = [access for each in within for access in each.reads if access.rows is not None]
     reads = tuple(reduce(summed, (access for access in counted if access.dataset == each.dataset), each) for each in reading.reads)
-    return replace(reading, reads=reads, writes=(first, *reading.writes[1:]))
+    return replace(reading, reads=without_counts(reads, uncounted), writes=(first, *reading.writes[1:]), uncounted=uncounted)
 
 
 def with_tables(readings: Sequence[Reading]) -> list[Reading]:

@@ -10,7 +10,7 @@ from typing import Any
 
 from bigdebug.datasets.model import Access, Cell, ColumnEdge, Dataset, Process
 from bigdebug.datasets.uses import Use
-from bigdebug.spark.datasets.accesses import summed
+from bigdebug.spark.datasets.accesses import summed, without_counts
 from bigdebug.spark.datasets.reading import Reading, with_tables
 
 EVERY = 10.0
@@ -24,11 +24,14 @@ class _Stream:
     writes: dict[Dataset, Access] = field(default_factory=dict)
     columns: set[ColumnEdge] = field(default_factory=set)
     opaque: dict[str, None] = field(default_factory=dict)
+    uncounted: set[Dataset] = field(default_factory=set)
+    """What its batches read of which one did not count the rows."""
     told: float = 0.0
 
     def now(self) -> Process:
         return replace(
-            self.process, reads=tuple(self.reads.values()), writes=tuple(self.writes.values()), columns=tuple(sorted(self.columns)), opaque=tuple(self.opaque),
+            self.process, reads=without_counts(self.reads.values(), self.uncounted), writes=tuple(self.writes.values()), columns=tuple(sorted(self.columns)),
+            opaque=tuple(self.opaque),
         )
 
 
@@ -73,6 +76,9 @@ class Streaming:
                 _add(stream.writes, part.writes)
                 stream.columns.update(part.columns)
         stream.opaque.update(dict.fromkeys(name for each in (reading, *parts) for name in each.opaque))
+        stream.uncounted.update(*(each.uncounted for each in (reading, *parts)))
+        if any(handed & each.uncounted for each in parts):  # as often as a query read the batch, what the batch reads was read
+            stream.uncounted.update(access.dataset for access in reading.reads)
         after = len(stream.reads), len(stream.writes), len(stream.columns), len(stream.opaque)
         if after != before or time.monotonic() - stream.told > EVERY:
             stream.told = time.monotonic()
