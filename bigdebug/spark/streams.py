@@ -11,6 +11,7 @@ from bigdebug.spark.gateway import array_of, classes
 _DECLARED = {
     "getClass": "java.lang.Object", "toString": "java.lang.Object", "getName": "java.lang.Class",
     "inputSplit": "org.apache.spark.rdd.HadoopPartition", "serializableHadoopSplit": "org.apache.spark.rdd.NewHadoopPartition",
+    "getPath": "org.apache.hadoop.fs.FileStatus", "getModificationTime": "org.apache.hadoop.fs.FileStatus",
     "value": "org.apache.spark.SerializableWritable", "files": "org.apache.spark.sql.execution.datasources.FilePartition",
     "toPath": "org.apache.spark.sql.execution.datasources.PartitionedFile",
 }

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import time
+from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import pytest
+from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.ml import Estimator, Model
 from pyspark.sql import functions as F
 
+from bigdebug.datasets.secrets import Secrets
+from bigdebug.spark.datasets.recording import Recording
 from tests.spark.recorded import Recorded
 
 
@@ -191,6 +196,48 @@ def test_an_rdd_of_a_pattern_reads_what_matches(recorded: Recorded) -> None:
     assert recorded.said(job).split("\n\n")[-1] == "rdd succeeded\nread files patterns/day_1\nread files patterns/day_2"
 
 
+def test_what_a_job_writes_below_its_own_pattern_is_none_of_what_it_reads(recorded: Recorded) -> None:
+    def job(spark: Any, folder: str) -> None:
+        sc = spark.sparkContext
+        for name in ("a", "b"):
+            sc.parallelize([name], 1).saveAsTextFile(f"{folder}/around/{name}")
+        Path(f"{folder}/around/_later").mkdir()
+        sc.textFile(f"{folder}/around/*").saveAsTextFile(f"{folder}/around/out")
+
+    assert recorded.said(job).split("\n\n")[-1] == "rdd succeeded\nread files around/a\nread files around/b\ncreated files around/out 2 rows"
+
+
+def test_of_a_pattern_that_may_match_other_files_by_now_the_folder_is_read(recorded: Recorded) -> None:
+    def job(spark: Any, folder: str) -> None:
+        Path(f"{folder}/grows").mkdir()
+        Path(f"{folder}/grows/a.txt").write_text("a")
+        lines = spark.sparkContext.textFile(f"{folder}/grows/*.txt")
+
+        def late(line: str) -> str:
+            time.sleep(0.05)
+            Path(f"{folder}/grows/b.txt").write_text("b")
+            return line
+
+        lines.map(late).count()
+        spark.createDataFrame(lines.map(lambda line: (late(line),)), "s string").write.csv(f"{folder}/grown")
+
+    said = recorded.said(job).split("\n\n")
+    assert said[0] == "rdd succeeded\nread files grows 1 rows"
+    assert "read files grows 1 rows\n" in said[-1]
+    assert "grows/" not in said[-1]
+
+
+def test_alternatives_in_a_path_are_one_path(recorded: Recorded) -> None:
+    def job(spark: Any, folder: str) -> None:
+        Path(f"{folder}/either").mkdir()
+        for name in ("a", "b"):
+            Path(f"{folder}/either/{name}.txt").write_text(name)
+        time.sleep(0.05)
+        spark.sparkContext.textFile(f"{folder}/either/{{a,b}}.txt").count()
+
+    assert recorded.said(job) == "rdd succeeded\nread files either/a.txt\nread files either/b.txt"
+
+
 def test_secrets_that_a_builder_or_a_text_of_sql_is_given_are_in_no_message(recorded: Recorded) -> None:
     def job(spark: Any, folder: str) -> None:
         type(spark).builder.config("spark.my.password", "plantA17zz").getOrCreate()
@@ -250,6 +297,65 @@ def test_what_a_batch_saves_as_an_rdd_is_made_of_what_the_stream_reads(recorded:
     (stream,) = recorded.of(job)
     assert [access.dataset.name.rpartition("/")[2] for access in (*stream.reads, *stream.writes)] == ["in", "saved_0"]
     assert (stream.status, stream.opaque) == ("succeeded", ("saveAsTextFile",))
+
+
+def test_what_a_batch_could_not_save_is_not_written(recorded: Recorded) -> None:
+    def job(spark: Any, folder: str) -> None:
+        Path(f"{folder}/taken").mkdir()
+
+        def each(batch: Any, number: int) -> None:
+            with pytest.raises(Py4JJavaError):
+                batch.rdd.map(str).saveAsTextFile(f"{folder}/taken")
+
+        source = spark.readStream.schema("k long, v long, s string").parquet(f"{folder}/in")
+        query = source.writeStream.option("checkpointLocation", f"{folder}/taken_check").foreachBatch(each).start()
+        query.processAllAvailable()
+        query.stop()
+
+    (stream,) = recorded.of(job)
+    assert (stream.status, stream.writes) == ("succeeded", ())
+
+
+def test_a_database_that_is_called_in_capitals_is_dropped(recorded: Recorded) -> None:
+    said = _sql(recorded, "create database if not exists o_gone", "drop database if exists O_Gone cascade", "drop database if exists O_Gone cascade")
+    assert said == "command succeeded opaque tables of o_gone in other folders\ndropped files o_gone.db\n\ncommand succeeded"
+
+
+def test_a_recording_that_could_not_begin_begins_the_next_time(spark: Any) -> None:
+    class Broken(Secrets):
+        def learn(self, options: Mapping[str, str], passing: bool = False) -> None:
+            if "broken" not in told:
+                told.append("broken")
+                raise KeyboardInterrupt
+            super().learn(options, passing)
+
+    told: list[Any] = []
+    methods = type(spark).sql, type(spark).builder.getOrCreate.__func__, type(spark.conf).set
+    recording = Recording(spark.sparkContext, told.append, Broken())
+    with pytest.raises(KeyboardInterrupt):
+        recording.open()
+    assert (type(spark).sql, type(spark).builder.getOrCreate.__func__, type(spark.conf).set) == methods
+    recording.open()
+    spark.range(3).selectExpr("id as o_begun").collect()
+    assert recording.settled(30)
+    recording.close()
+    assert len(told) == 2
+    assert (type(spark).sql, type(spark).builder.getOrCreate.__func__, type(spark.conf).set) == methods
+
+
+def test_rows_of_a_stream_are_not_known_where_one_batch_does_not_know_them(recorded: Recorded) -> None:
+    def job(spark: Any, folder: str) -> None:
+        def each(batch: Any, number: int) -> None:
+            (batch if number else batch.orderBy("v")).write.mode("append").parquet(f"{folder}/sampled")
+
+        source = spark.readStream.schema("k long, v long, s string").option("maxFilesPerTrigger", 1).parquet(f"{folder}/in")
+        query = source.writeStream.option("checkpointLocation", f"{folder}/sampled_check").foreachBatch(each).start()
+        query.processAllAvailable()
+        query.stop()
+
+    (stream,) = recorded.of(job)
+    assert "read files in\n" in recorded.text(stream)
+    assert "appended files sampled 20 rows" in recorded.text(stream)
 
 
 def test_rows_are_not_known_where_one_of_two_scans_does_not_know_them(recorded: Recorded) -> None:

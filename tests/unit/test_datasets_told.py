@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from bigdebug.datasets.model import Access, ColumnEdge, Dataset, Process
 from bigdebug.spark.datasets.accesses import summed
 from bigdebug.spark.datasets.commands import COMMANDS, is_idle
+from bigdebug.spark.datasets.doing import Doing
 from bigdebug.spark.datasets.names import folded
 from bigdebug.spark.datasets.rdds import job_of
 from bigdebug.spark.datasets.reading import Reading, together
@@ -33,6 +34,7 @@ def started(*rdds: dict[str, Any], **properties: str) -> str:
 
 @pytest.mark.parametrize(("rdds", "paths", "unknown"), [
     ([rdd(1, "/a/b", "textFile"), rdd(2, "/a/b", "textFile", (1,)), rdd(3, "PythonRDD", "", (2,))], ("/a/b",), ()),
+    ([rdd(1, "/d/{a,b{c,d}}.txt,/e}f,/g", "textFile")], ("/d/{a,b{c,d}}.txt", "/e}f", "/g"), ()),
     ([rdd(1, "/a,/b", "textFile"), rdd(2, "mine", "textFile", (1,))], ("/a", "/b"), ()),
     ([rdd(1, "WholeTextFileRDD", "wholeTextFiles"), rdd(2, "s3a://a/b", "wholeTextFiles", (1,))], ("s3a://a/b",), ()),
     ([rdd(1, "WholeTextFileRDD", "wholeTextFiles"), rdd(2, "mine", "wholeTextFiles", (1,))], (), ("WholeTextFileRDD",)),
@@ -88,6 +90,28 @@ def test_a_command_is_counted_by_the_write_within_it() -> None:
     outer = Reading("CreateDataSourceTableAsSelectCommand", (Access(IN),), (Access(OUT, "created"),))
     found = together(outer, [Reading("I", (Access(IN, rows=9, size=90),), (Access(Dataset("file", "/w"), "overwritten", rows=3, size=30),))])
     assert (found.reads, found.writes) == ((Access(IN, rows=9, size=90),), (Access(OUT, "created", rows=3, size=30),))
+
+
+def doing() -> Doing:
+    return Doing(Process("1", "j", "fit", "s", datetime.now(timezone.utc)), inner=False)
+
+
+def test_rows_that_one_job_did_not_read_are_those_that_others_counted() -> None:
+    done = doing()
+    done.of(reads=[IN])
+    for rows in (5, None, 3):  # of the second the rows were kept, say
+        done.take(Reading(reads=(Access(IN, rows=rows),)), [])
+    assert done.now().reads == (Access(IN, rows=8),)
+
+
+def test_rows_that_one_job_read_and_did_not_count_are_not_known() -> None:
+    done = doing()
+    done.take(Reading(reads=(Access(IN, rows=5, size=50),)), [])
+    done.take(Reading(reads=(Access(IN, size=50),), uncounted=frozenset({IN})), [])
+    assert done.now().reads == (Access(IN),)
+    outer = Reading("C", (Access(IN),), (Access(OUT, "created"),))
+    found = together(outer, [Reading("I", (Access(IN, rows=9),)), Reading("J", (Access(IN),), uncounted=frozenset({IN}))])
+    assert (found.reads, found.uncounted) == ((Access(IN),), {IN})
 
 
 @given(st.tuples(*[st.one_of(st.none(), st.integers(0, 9))] * 4))

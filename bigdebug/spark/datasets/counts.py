@@ -23,7 +23,6 @@ _SCANS = frozenset({
     "HiveTableScanExec", "MicroBatchScanExec",
 })
 
-
 _BY_RANGE, _ADAPTIVE = "rangepartitioning(", "AdaptiveSparkPlan"
 
 

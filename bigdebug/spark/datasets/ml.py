@@ -24,7 +24,6 @@ _INPUTS = (
 )
 """Parameters that name the columns that a fit reads."""
 
-
 _INSTANCE, _OVERWRITES = "_bigdebug_instance", "_bigdebug_overwrites"
 """Where a writer of the JVM's keeps what it writes, and whether it may overwrite."""
 

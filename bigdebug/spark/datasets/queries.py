@@ -28,7 +28,6 @@ LONG = 10.0
 _MOST = 1_000
 """RDDs that were made of queries and are known: of those before, what they read is not told any more."""
 
-
 _RUN = re.compile(r"runId = ([0-9a-f-]{36})")
 """How Spark describes the batch of a stream."""
 
@@ -52,12 +51,12 @@ class _Begun:
 
 
 class Queries:
-    """The queries of one application. ``relations`` names what a query reads that is run for a stream, or for none; ``tell`` is given each process, again when
+    """The queries of one application. ``relations`` names what a query reads that is run for a stream, or for none, and since when; ``tell`` is given each process, again when
     more is known of one.
     """
 
     def __init__(
-        self, sc: Any, processes: Processes, streams: Streaming, doings: Doings, runs: Runs, relations: Callable[[Any, str], Relations],
+        self, sc: Any, processes: Processes, streams: Streaming, doings: Doings, runs: Runs, relations: Callable[[Any, str, datetime | None], Relations],
         tell: Callable[[Process], None],
     ) -> None:
         self._sc = sc
@@ -92,7 +91,7 @@ class Queries:
         run = self._run(begun) or self._run(outer)
         stream = self._streams.name(run)
         meant = self._runs.meant(begun.tags)
-        reading = read(self._relations(query, stream), query, action) if meant is None else self.read_frame(meant)
+        reading = read(self._relations(query, stream, begun.at), query, action) if meant is None else self.read_frame(meant)
         if reading is None:
             return
         if action == "rdd":
@@ -128,7 +127,7 @@ class Queries:
 
     def read_frame(self, frame: Any) -> Reading | None:
         """What the query of a DataFrame reads, whether it ever runs or not."""
-        return read_frame(self._relations(frame._jdf.queryExecution(), ""), frame)
+        return read_frame(self._relations(frame._jdf.queryExecution(), "", None), frame)
 
     def does(self, doing: Doing) -> bool:
         """Whether a query that runs does what a program did, for it runs that program: foreachBatch."""
@@ -137,7 +136,9 @@ class Queries:
             return False
         made = doing.now()
         outer = self._begun.get(begun.root, begun)
-        outer.within.append(Reading(made.text, made.reads, made.writes, made.columns, (*made.opaque, made.text)))
+        wrote = made.status != "failed"  # a stream has no status of its batches
+        writes, columns = (made.writes, made.columns) if wrote else ((), ())
+        outer.within.append(Reading(made.text, made.reads, writes, columns, (*made.opaque, made.text), uncounted=frozenset(doing.uncounted)))
         return True
 
     def behind(self, rdds: Collection[int]) -> list[tuple[Access, ...]]:
@@ -158,7 +159,7 @@ class Queries:
         if begun.root != number or any(map(is_ours, begun.tags)) or self._doings.of(begun.tags) is not None or self._run(begun):
             return
         query = classes(self._sc._jvm).org.apache.spark.sql.execution.SQLExecution.getQueryExecution(number)
-        reading = None if query is None else read(self._relations(query, ""), query, "")
+        reading = None if query is None else read(self._relations(query, "", begun.at), query, "")
         if reading is not None and reading.name and reading.writes:
             begun.running = self._processes.running(number, begun.at, reading)
             self._tell(begun.running)

@@ -13,7 +13,7 @@ from py4j.protocol import Py4JError
 from pyspark import RDD, SparkContext
 from pyspark.errors import PySparkException
 
-from bigdebug.datasets.model import Access
+from bigdebug.datasets.model import Access, Dataset
 from bigdebug.datasets.naming import of_path
 from bigdebug.spark.datasets.doing import Doings, wrapped
 from bigdebug.spark.datasets.hearing import QUERY
@@ -22,6 +22,7 @@ from bigdebug.spark.datasets.places import matching, qualified
 from bigdebug.spark.datasets.reading import Reading
 from bigdebug.spark.datasets.relations import paths_of_rdd
 from bigdebug.spark.gateway import classes
+from bigdebug.spark.jobs import is_ours
 from bigdebug.spark.rdd.actions import Actions
 
 _SAVED = {"saveAsTextFile": "text", "saveAsPickleFile": "pickle", "saveAsSequenceFile": "sequence", "saveAsHadoopFile": "hadoop", "saveAsNewAPIHadoopFile": "hadoop"}
@@ -44,9 +45,14 @@ _ELSEWHERE = frozenset({"ParallelCollectionRDD", "EmptyRDD", "FileScanRDD", "Dat
 _READING = ("textFile", "wholeTextFiles", "binaryFiles", "binaryRecords", "sequenceFile", "hadoopFile", "newAPIHadoopFile", "objectFile", "hadoopRDD", "newAPIHadoopRDD")
 """What Spark calls the operators that read files."""
 
-
 _LOOKS = "at SerDeUtil.scala"
 """Where PySpark looks at the first record of a file, to see what its keys and values are."""
+
+_COUNTED = 0.5
+"""Seconds in which Spark is to have counted what a job did: its store of that hears of the end by itself, sometimes later than we do."""
+
+_CHECKED = "spark.hadoop.validateOutputSpecs"
+"""Whether what is saved may not be there before."""
 
 
 class Job(NamedTuple):
@@ -72,10 +78,6 @@ class Ended(NamedTuple):
     error: str
     rows: int | None
     size: int | None
-
-
-_COUNTED = 0.5
-"""Seconds in which Spark is to have counted what a job did: its store of that hears of the end by itself, sometimes later than we do."""
 
 
 def job_of(text: str) -> Job:
@@ -132,9 +134,10 @@ def _scope(rdd: Mapping[str, Any]) -> tuple[str, str]:
 
 @dataclass
 class Jobs:
-    """The jobs that run of one application. ``come`` waits so many seconds for all that Spark has to tell."""
+    """The jobs that run of one application, for what is being done there. ``come`` waits so many seconds for all that Spark has to tell."""
 
     sc: Any
+    doings: Doings
     come: Callable[[float], bool]
 
     def __post_init__(self) -> None:
@@ -142,28 +145,37 @@ class Jobs:
         self._writer = getattr(getattr(classes(self.sc._jvm).org.apache.spark.util, "JsonProtocol$"), "MODULE$")
 
     def start(self, event: Any) -> Job | None:
-        """A job has begun that is of no query; None if it only looks of which kind records are."""
+        """A job has begun that is of no query; None if it is ours, or only looks of which kind records are."""
         job = job_of(str(self._writer.sparkEventToJsonString(event)))
-        if _LOOKS in job.call:
+        if _LOOKS in job.call or any(map(is_ours, job.tags)):
             return None
         self._running[job.number] = job
         return job
 
     def end(self, event: Any) -> Ended | None:
-        """What a job did that has ended; None if it was of a query."""
+        """What a job did that has ended; None if it was of a query, or ours."""
         job = self._running.pop(int(event.jobId()), None)
         if job is None:
             return None
         self.come(_COUNTED)
         stages = [stage for stage in map(self._stage, job.stages) if stage is not None]
-        datasets = list(folded([place for path in job.paths for place in matching(self.sc, path)], ""))
+        made = self._made(job)
+        datasets = list(folded([place for path in job.paths for place in matching(self.sc, path, job.at, made)], ""))
         result = event.jobResult()
         error = "" if str(result.getClass().getSimpleName()).startswith("JobSucceeded") else str(result.exception().getMessage())
         counted = len(datasets) == 1 and bool(stages) and job.counts and not error
         rows, size = (sum(int(stage.inputRecords()) for stage in stages), sum(int(stage.inputBytes()) for stage in stages)) if counted else (None, None)
         reads = tuple(Access(dataset, rows=rows, size=size) for dataset in datasets)
+        uncounted = frozenset(datasets) if job.counts and not counted else frozenset()
         written = sum(int(stage.outputRecords()) for stage in stages), sum(int(stage.outputBytes()) for stage in stages)
-        return Ended(job, Reading(reads=reads, opaque=job.unknown, text=job.call), error, *(written if any(written) else (None, None)))
+        return Ended(job, Reading(reads=reads, opaque=job.unknown, text=job.call, uncounted=uncounted), error, *(written if any(written) else (None, None)))
+
+    def _made(self, job: Job) -> frozenset[Dataset]:
+        """What a job saves, if it was not there when it began."""
+        doing = self.doings.of(job.tags)
+        if doing is None or doing.process.sort != "rdd" or str(self.sc.getConf().get(_CHECKED, "true")).lower() != "true":
+            return frozenset()
+        return frozenset(doing.writes)
 
     def _stage(self, number: int) -> Any | None:
         """What Spark counted of a stage; None if it was not needed, or Spark has forgotten it."""

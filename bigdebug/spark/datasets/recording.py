@@ -30,7 +30,6 @@ from bigdebug.spark.datasets.settings import Settings
 from bigdebug.spark.datasets.starts import watch_starts
 from bigdebug.spark.datasets.streaming import Streaming
 from bigdebug.spark.datasets.turns import watch_turns
-from bigdebug.spark.jobs import is_ours
 from bigdebug.spark.process import gone
 
 log = logging.getLogger("bigdebug")
@@ -63,10 +62,10 @@ class Recording:
         self._seen = Seen(session)
         self._processes = Processes(name, session, cell_at)
         self._streams = Streaming(self._tell)
-        self._jobs = Jobs(self._sc, self._hearing.come)
         self._rows: dict[int, list[Any]] = {}
         """The DataFrames whose rows the jobs that run read."""
         self._doings = Doings(self._sc, session, lambda tag: self._hearing.mark(f"{_OVER}{tag}"))
+        self._jobs = Jobs(self._sc, self._doings, self._hearing.come)
         self.runs = Runs(sc, self._tell)
         self._queries = Queries(self._sc, self._processes, self._streams, self._doings, self.runs, self._relations, self._tell)
         self._models = Models(self._sc, name, session, self._doings, self._queries.read_frame, self._seen.uses)
@@ -81,18 +80,18 @@ class Recording:
         self._processes.cell_at = cell_at
 
     def open(self) -> None:
-        """From here on what happens is recorded. Costs some 30 ms, the first time in a JVM 200."""
+        """From here on what happens is recorded; if it cannot begin, all is as it was. Costs some 30 ms, the first time in a JVM 200."""
         if self._open:
             return
-        self._open = True
-        self._settings.open()
-        self._hearing.open()
-        self._models.open()
-        self._saves = watch_saves(self._sc, self._processes.name, self._doings)
-        self._saves += watch_starts(self._sc, self._processes, self._queries.read_frame, self._tell)
-        self._saves += watch_turns(self._seen, self._queries.read_frame)
-        self._thread = threading.Thread(target=self._run, name="bigdebug datasets", daemon=True)
-        self._thread.start()
+        try:
+            self._watch()
+            self._thread = threading.Thread(target=self._run, name="bigdebug datasets", daemon=True)
+            self._open = True  # the thread goes on as long as it is
+            self._thread.start()
+        except BaseException:
+            self._open, self._thread = False, None
+            self._unwatch()
+            raise
         atexit.register(self.close)
 
     def close(self, patience: float = 5.0) -> None:
@@ -102,14 +101,25 @@ class Recording:
         atexit.unregister(self.close)
         self.settled(patience)
         self._open = False
+        self._unwatch()
+        self._hearing.mark("")
+        if self._thread is not None and self._thread is not threading.current_thread():
+            self._thread.join(patience)
+
+    def _watch(self) -> None:
+        self._settings.open()
+        self._hearing.open()
+        self._models.open()
+        self._saves += watch_saves(self._sc, self._processes.name, self._doings)
+        self._saves += watch_starts(self._sc, self._processes, self._queries.read_frame, self._tell)
+        self._saves += watch_turns(self._seen, self._queries.read_frame)
+
+    def _unwatch(self) -> None:
         self._models.close()
         self._settings.close()
         while self._saves:
             self._saves.pop()()
         self._hearing.close()
-        self._hearing.mark("")
-        if self._thread is not None and self._thread is not threading.current_thread():
-            self._thread.join(patience)
 
     def settled(self, patience: float = 5.0) -> bool:
         """Wait until all that has happened is recorded; False if that took longer than so many seconds."""
@@ -177,14 +187,14 @@ class Recording:
         job = self._jobs.start(event)
         # Who runs `df.rdd.collect()` keeps neither: when the job has ended, both may be gone.
         if job is not None:
-            self._rows[job.number] = [] if any(map(is_ours, job.tags)) else list(self.frames_of(job.rdds))
+            self._rows[job.number] = list(self.frames_of(job.rdds))
 
     def _job_end(self, event: Any) -> None:
         ended = self._jobs.end(event)
-        frames = self._rows.pop(ended.job.number, []) if ended is not None else []
-        if ended is None or any(map(is_ours, ended.job.tags)):
+        if ended is None:
             return
         job, reading, error = ended.job, ended.reading, ended.error
+        frames = self._rows.pop(job.number, [])
         rows = [found.reads for frame in frames if (found := self._queries.read_frame(frame)) is not None]
         rows += self._queries.behind(job.rdds)
         reading = replace(reading, reads=tuple({access.dataset: access for reads in (reading.reads, *rows) for access in reads}.values()))
@@ -221,10 +231,10 @@ class Recording:
         "SparkListenerJobStart": _job_start, "SparkListenerJobEnd": _job_end,
     }
 
-    def _relations(self, query: Any, stream: str) -> Relations:
+    def _relations(self, query: Any, stream: str, began: datetime | None) -> Relations:
         session = query.sparkSession()
         self._settings.learn(session)
-        return Relations(session, self._sc, self._secrets.learn, self._seen, stream)
+        return Relations(session, self._sc, self._secrets.learn, self._seen, stream, began)
 
     def _tell(self, process: Process) -> None:
         self._settings.learn_environment()

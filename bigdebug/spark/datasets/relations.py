@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping
+from datetime import datetime
 from typing import Any, ClassVar
 from urllib.parse import unquote
 
@@ -31,12 +32,17 @@ _NOTHING = frozenset({
 
 
 class Relations(Names):
-    """Names what the leaves of plans read. ``stream`` is the name of the stream of which the query is a batch, or that it was run for; empty if it is of none."""
+    """Names what the leaves of plans read. ``stream`` is the name of the stream of which the query is a batch, or that it was run for; empty if it is of none;
+    ``began`` is when it did, None if it has not.
+    """
 
-    def __init__(self, jsession: Any, sc: Any, learn: Callable[[Mapping[str, str]], None], seen: Seen, stream: str = "") -> None:
+    def __init__(
+        self, jsession: Any, sc: Any, learn: Callable[[Mapping[str, str]], None], seen: Seen, stream: str = "", began: datetime | None = None,
+    ) -> None:
         super().__init__(jsession, sc, seen.session, learn)
         self.seen = seen
         self.stream = stream
+        self.began = began
 
     # ---- views ------------------------------------------------------------------------------------------------
 
@@ -170,7 +176,7 @@ class Relations(Names):
             elif not each.dependencies().size():
                 paths = paths_of_rdd(kind, str(each.name() or ""))
                 if paths is not None:
-                    yield from folded([place for path in paths for place in matching(self._sc, path)], "")
+                    yield from folded([place for path in paths for place in matching(self._sc, path, self.began)], "")
                 elif kind == "ParallelCollectionRDD" or kind.endswith("CheckpointRDD"):
                     yield self.of_temporary("checkpoint" if kind.endswith("CheckpointRDD") else "parallelize", "memory")
                 else:
@@ -213,5 +219,18 @@ def _stream_of(leaf: Leaf) -> str:
 def paths_of_rdd(kind: str, name: str) -> list[str] | None:
     """The paths that an RDD reads which is made of no other, by its class and its name: Spark calls those that read files by them. None if it reads none."""
     if name and not re.fullmatch(r"\w*RDD", name) and kind.endswith(("HadoopRDD", "BinaryFileRDD", "WholeTextFileRDD")):
-        return name.split(",")
+        return _listed(name)
     return None
+
+
+def _listed(paths: str) -> list[str]:
+    """Paths with commas between them, as Hadoop parts them: within braces they stand between alternatives."""
+    found, depth, within = [""], 0, False
+    for part in re.split("([{},])", paths):
+        depth += (part == "{") - (part == "}")
+        within = (within or part == "{") and not (part == "}" and depth == 0)
+        if part == "," and not within:
+            found.append("")
+        else:
+            found[-1] += part
+    return found

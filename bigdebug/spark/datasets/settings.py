@@ -22,7 +22,6 @@ _SECRETS = "(?i)(passw|passphrase|pwd|secret|token|credential|jaas|key|auth|sig|
 _EVERY = 30.0
 """Seconds after which Hadoop's are read again if there are as many as before: it does not say when one has changed, and to look takes it 5 ms."""
 
-
 _FOLDERS = ("PWD", "OLDPWD")
 """Variables that are called like passwords."""
 
