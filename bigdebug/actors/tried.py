@@ -157,6 +157,8 @@ class Trial:
                 if not same or not all(map(same_cell, alone, outputs)):
                     return OTHERWISE
             except Exception as error:  # of what the outputs are
+                if from_outside(error):
+                    raise
                 return f"its outputs cannot be compared ({type(error).__name__}: {shown(str(error))})"
         return ""
 
@@ -206,6 +208,8 @@ def _copy(value: Any, room: Room) -> Any:
     try:
         return copy.deepcopy(value)
     except Exception as error:  # a type's own
+        if from_outside(error):
+            raise
         raise Broken(f"a {type(value).__name__} cannot be copied, so it cannot be tried on a record alone ({type(error).__name__}); check=False believes it") from error
 
 

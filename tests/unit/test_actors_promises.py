@@ -2,6 +2,7 @@
 
 import itertools
 import re
+import signal
 import sys
 import time
 import tracemalloc
@@ -427,6 +428,30 @@ def test_an_output_that_a_function_uses_again_is_looked_at_as_it_was_given(home)
         pass
     assert actors.steps(home)[-1].incomplete == ()
     assert actors.steps(home)[-1].believed == "what was promised was tried on 16 of 40 records"
+
+
+class Ending:
+    """What does something when it is no more, and takes long to be copied."""
+
+    def __init__(self):
+        self.held = [[n] for n in range(300_000)]
+
+    def __del__(self):
+        pass
+
+
+def test_an_alarm_that_rings_while_an_output_is_copied_is_the_users(home):
+    def over(*_):
+        raise TimeoutError("over")
+
+    before = signal.signal(signal.SIGALRM, over)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.8)
+        with pytest.raises(TimeoutError, match="over"):
+            list(actors.generator(lambda records: (Ending() for _ in records), each=True)([1, 2]))
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
 
 
 def test_a_late_record_that_fails_alone_is_made_of_others_too(home):
