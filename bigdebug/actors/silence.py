@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
 from multiprocessing.process import BaseProcess
-from types import BuiltinFunctionType, FunctionType, MethodType
+from types import BuiltinFunctionType, FrameType, FunctionType, MethodType
 from typing import Any
 
 from bigdebug.actors.barred import FILES, STARTS, TOLD
@@ -98,14 +98,14 @@ class Silence:
         return _replaced(session, "send", unsent)
 
     def _followed(self) -> Callable[[], None]:
-        """Threads that are started in a trial are in it. (Python has no event of that before 3.12.) Those of the user's are to their end, and what they raise nobody hears; those that a package
-        starts it may keep for the real call.
+        """Threads that are started in a trial are in it. (Python has no event of that before 3.12.) Those of the user's are to their end, also workers of a pool that he makes, and what they raise
+        nobody hears; those that a package starts it may keep for the real call.
         """
         start, mine, follows = threading.Thread.start, self._mine, self._follows
 
         def followed(thread: Any) -> None:
             if mine():
-                users = not (library(sys._getframe(1).f_globals.get("__name__")) and library(_code_of(thread)))
+                users = not (library(_starting(sys._getframe(1))) and library(_code_of(thread)))
                 thread.run = partial(follows(users).run, partial(self._unheard, thread.run) if users else thread.run)
             start(thread)
 
@@ -140,6 +140,13 @@ def _replaced(owner: Any, name: str, made: Any) -> Callable[[], None]:
             setattr(owner, name, before)
 
     return undo
+
+
+def _starting(frame: FrameType | None) -> Any:
+    """The module that starts a thread, by what Python has for that."""
+    while frame is not None and frame.f_back is not None and str(frame.f_globals.get("__name__")).partition(".")[0] in sys.stdlib_module_names:
+        frame = frame.f_back
+    return "" if frame is None else frame.f_globals.get("__name__")
 
 
 def _code_of(thread: Any) -> Any:

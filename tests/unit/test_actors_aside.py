@@ -438,9 +438,9 @@ def test_what_another_thread_throws_ends_the_program_it_is_thrown_into(home, kin
         assert not being_tried()
 
 
-def goes_on(pooled, work, out):
+def goes_on(kind, work, out):
     """Something that was started in a trial and writes, prints and raises behind it; what is there then."""
-    go, wrote = threading.Event(), threading.Event()
+    go, wrote, before = threading.Event(), threading.Event(), {*threading.enumerate()}
 
     def later(say=print):
         go.wait(9)
@@ -451,34 +451,35 @@ def goes_on(pooled, work, out):
             wrote.set()
         raise ValueError("of a trial")
 
-    with aside(), stopped():
-        if pooled:
-            pool = concurrent.futures.ThreadPoolExecutor(1)
-            pool.submit(str)
-        else:
-            thread = threading.Thread(target=functools.partial(later))
-            thread.start()
-    if pooled:
-        pool.submit(later)
-    print("mine")  # noqa: T201
-    go.set()
-    assert wrote.wait(9)
-    if pooled:
-        pool.shutdown()
-    else:
-        thread.join()
+    start = {"thread": lambda: threading.Thread(target=functools.partial(later)).start(), "timer": lambda: threading.Timer(0.001, later).start()}.get(kind)
+    with concurrent.futures.ThreadPoolExecutor(1) as pool:
+        with aside(), stopped():
+            if start is not None:
+                start()
+            elif kind == "pool":
+                pool.submit(later)
+            else:  # as a package does that keeps a pool
+                exec("pool.submit(str)", {"__name__": "pandas", "pool": pool})
+        if kind == "pool of a package":
+            pool.submit(later)
+        print("mine")  # noqa: T201
+        go.set()
+        assert wrote.wait(9)
+    for each in {*threading.enumerate()} - before:
+        each.join()
     return [each.read_text() for each in work.iterdir()], *out.readouterr()
 
 
-def test_a_thread_that_a_trial_leaves_behind_does_nothing(home, tmp_path, capsys):
+@pytest.mark.parametrize("kind", ["thread", "timer", "pool"])
+def test_a_thread_that_a_trial_leaves_behind_does_nothing(home, tmp_path, capsys, kind):
     stream = sys.stdout
-    assert goes_on(False, tmp_path, capsys) == ([], "mine\n", "")
+    assert goes_on(kind, tmp_path, capsys) == ([], "mine\n", "")
     assert sys.stdout is stream
     assert not being_tried()
 
 
 def test_a_trial_is_over_for_workers_that_a_package_keeps(home, tmp_path, capsys):
-    assert goes_on(True, tmp_path, capsys) == (["False"], "mine\nlater\n", "")
+    assert goes_on("pool of a package", tmp_path, capsys) == (["False"], "mine\nlater\n", "")
 
 
 def test_what_is_written_in_a_trial_is_written_nowhere(home, tmp_path):
