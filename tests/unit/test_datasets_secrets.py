@@ -125,6 +125,14 @@ def test_long_texts_take_no_longer_than_they_should_and_are_cut(text: str) -> No
     assert len(without_secrets(text)) <= LONGEST
 
 
+@pytest.mark.parametrize("said", ["(password) values " + "('bob', 'hunter22'), " * 900, " password=abcdefgh1," * 400, " password in ('a')" * 400, " aes_encrypt(c, 'KEYKEYKEYKEYKEY1')" * 200])
+def test_once_more_changes_nothing_wherever_a_text_is_cut(said: str) -> None:
+    for before in range(40):
+        cleaned = without_secrets(f"{'x' * before} {said}")
+        assert len(cleaned) <= LONGEST
+        assert without_secrets(cleaned) == cleaned
+
+
 def test_a_secret_that_is_cut_in_two_is_not_shown() -> None:
     text = f"{'x ' * 31_990} password='{'S' * 60_000}' tail"
     assert "SSS" not in without_secrets(text)

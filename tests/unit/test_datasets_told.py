@@ -111,7 +111,7 @@ def test_rows_that_one_job_read_and_did_not_count_are_not_known() -> None:
     assert done.now().reads == (Access(IN),)
     outer = Reading("C", (Access(IN),), (Access(OUT, "created"),))
     found = together(outer, [Reading("I", (Access(IN, rows=9),)), Reading("J", (Access(IN),), uncounted=frozenset({IN}))])
-    assert (found.reads, found.uncounted) == ((Access(IN),), {IN})
+    assert (found.reads, found.uncounted) == ((Access(IN),), frozenset({IN}))
 
 
 @given(st.tuples(*[st.one_of(st.none(), st.integers(0, 9))] * 4))
