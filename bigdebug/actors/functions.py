@@ -39,7 +39,8 @@ def rows(function: Function | None = None, *, check: bool = True, name: str = ""
     ``reset_index``. The function gets the very frame, and what it gives is given. Before, a copy of it, with copies of all that it remembers, is called on copies of a few rows, and
     of its other arguments, to see that the promise holds; if it does not, the step has no lineage and says why. If something cannot be copied for certain (a lock, an open file, an
     iterator, more than 256 MB), or if it would write or remove a file (but by ``open``: that writes nothing then), connect with something or start a program, which it is stopped from, it
-    is not tried: the promise is believed, and a note says so. ``check=False`` tries nothing and believes it: for functions that do something else than give a frame.
+    is not tried: the promise is believed, and a note says so. (Python tells of most of that; what packages do in C is known by the names of
+    their functions.) ``check=False`` tries nothing and believes it: for functions that do something else than give a frame.
     """
     return decorated(function, lambda fn: FrameFunction(fn, RowOwners, check, name, home))
 
