@@ -29,6 +29,8 @@ _TELLING = ("__reduce__", "__reduce_ex__", "__getstate__", "__getnewargs__", "__
 
 _SETTING = frozenset(("setattr", "delattr", "__setattr__", "__delattr__", "__dict__", "register_dataframe_accessor", "register_series_accessor", "register_index_accessor"))
 """By what code gives attributes whose names it need not name."""
+_PACKAGES_SETTING = frozenset(("pandas", "initialize"))
+"""Methods of packages that give attributes to classes of frames: ``tqdm.pandas()``, ``pandarallel.initialize()``."""
 _SETTING_NOTHING = ("builtins", "abc", "enum", "typing", "collections.abc", "dataclasses")
 """Modules whose classes give none to those that are made of them."""
 
@@ -97,7 +99,7 @@ class Shared:
 
     def used(self, names: Named) -> None:
         """Look into what somebody gave to the classes of pandas: methods and accessors that code names; and note what it gives to classes itself."""
-        self._sets |= names.sets | (_SETTING & (names.globals | names.attributes))
+        self._sets |= names.sets | (_SETTING & (names.globals | names.attributes)) | (_PACKAGES_SETTING & names.attributes)
         pandas = sys.modules.get("pandas")
         for kind in () if pandas is None else (pandas.DataFrame, pandas.Series, pandas.Index):
             for name in names.attributes & frozenset(vars(kind)):
@@ -133,7 +135,7 @@ class Shared:
     def _gives(self, kind: type[Any], name: str) -> bool:
         """Whether code that was used may have given a class an attribute of this name; of a class of the user's, also that of a package which it is made of."""
         made_of = not library(kind.__module__) and any(each.__module__ not in _SETTING_NOTHING and library(each.__module__) for each in kind.__mro__)
-        return not _special(name) and (name in self._sets or made_of or not self._sets.isdisjoint(_SETTING))
+        return not _special(name) and (name in self._sets or made_of or not self._sets.isdisjoint(_SETTING | _PACKAGES_SETTING))
 
     def _members(self, kind: type[enum.Enum]) -> None:
         for member in kind:

@@ -31,6 +31,7 @@ from hypothesis import strategies as st
 from numpy import random as npr
 from numpy.random import rand
 from pandas.testing import assert_frame_equal
+from tqdm import tqdm
 
 from bigdebug import actors
 from bigdebug.actors.apart import Apart, Copies
@@ -1232,6 +1233,20 @@ def test_a_package_that_is_imported_in_a_trial_gives_classes_what_stays(home, tm
             assert ended() == "told"
     finally:
         del pd.DataFrame.loud
+
+
+def test_what_a_package_gives_to_a_class_in_a_trial_is_taken_back(home):
+    def function(f):
+        had = hasattr(pd.DataFrame, "progress_apply")
+        tqdm.pandas(disable=True)
+        return f.assign(n=f.x.progress_apply(lambda x: x + 1), had=had)
+
+    assert not hasattr(pd.DataFrame, "progress_apply")
+    try:
+        assert not actors.rows(function)(FRAME).had.any()
+        assert ended() == "told"
+    finally:
+        del pd.DataFrame.progress_apply
 
 
 def test_what_another_thread_gives_to_a_class_stays(home):
