@@ -30,8 +30,10 @@ class Deferred:
     """A handler of SIGINT. The first one within a call of py4j's cancels the jobs that are waited for, and is raised behind the call; a second one is raised at once."""
 
     def __init__(self, cancel: Callable[[], None]) -> None:
-        self.came = False
+        self.pending = False
+        """Whether one came that was not raised yet."""
         self.over = False
+        self._came = False
         self._cancel = cancel
         self._again = False
         self._leaving = threading.Lock()  # never taken by the handler: it may run while this is held
@@ -41,11 +43,11 @@ class Deferred:
         again, self._again = self._again, False
         if again and (self.over or _in_call(frame)):
             return
-        if not self.came and _in_call(frame):
-            self.came = True
+        if not self._came and _in_call(frame):
+            self._came = self.pending = True
             threading.Thread(target=self._raise_behind, name="bigdebug deferred interruption", daemon=True).start()
             return
-        self.came = self.over = True
+        self._came, self.over, self.pending = True, True, False
         raise KeyboardInterrupt
 
     def leave(self) -> None:

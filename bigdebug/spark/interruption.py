@@ -56,23 +56,23 @@ def cancelling(sc: SparkContext, tag: str) -> Iterator[None]:
             yield
         except BaseException as problem:
             interrupted = interruption(problem, before)
-            if interrupted is None and not _came(deferred):
+            if interrupted is None and not _is_pending(deferred):
                 raise
             cancel(sc, tag)
             if interrupted is problem:
                 raise
             raise KeyboardInterrupt from problem
-        if _came(deferred):
+        if _is_pending(deferred):
             cancel(sc, tag)
             raise KeyboardInterrupt
 
 
-def _came(deferred: Deferred | None) -> bool:
-    """Whether an interruption was deferred; from here on it is not raised by itself."""
+def _is_pending(deferred: Deferred | None) -> bool:
+    """Whether an interruption was deferred and nobody knows of it; from here on it is not raised by itself."""
     if deferred is None:
         return False
     deferred.leave()
-    return deferred.came
+    return deferred.pending
 
 
 def cancel(sc: SparkContext, tag: str) -> None:

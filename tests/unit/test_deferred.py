@@ -66,7 +66,7 @@ def test_it_is_raised_when_the_call_has_come_back_and_the_jobs_were_cancelled() 
     cancelled, said = threading.Event(), list[str]()
     deferred, _ = asked(lambda: said.append(in_py4j(lambda: busy(cancelled.is_set))), 0.05, cancel=cancelled.set)
     assert said == ["came back"]
-    assert deferred.came
+    assert not deferred.pending
 
 
 def test_a_second_one_is_raised_at_once() -> None:
@@ -85,12 +85,12 @@ def test_elsewhere_it_is_raised_where_it_comes() -> None:
 
 
 def test_nothing_is_raised_behind_the_question() -> None:
-    """Who leaves in time is told by ``came``."""
+    """Who leaves in time is told by ``pending``."""
     for _ in range(20):
         with deferring(lambda: None) as deferred:
             assert deferred is not None
             in_py4j(lambda: (os.kill(os.getpid(), signal.SIGINT), deferred.leave()))
-        assert deferred.came
+        assert deferred.pending
         time.sleep(0.02)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import threading
 import time
 from types import SimpleNamespace
@@ -12,7 +13,7 @@ from py4j.protocol import Py4JNetworkError
 
 from bigdebug.spark import interruption as module
 from bigdebug.spark.crashes import crashed
-from bigdebug.spark.interruption import cancel, handled, interruption
+from bigdebug.spark.interruption import cancel, cancelling, handled, interruption
 
 
 def stop() -> None:
@@ -106,6 +107,18 @@ def test_jobs_are_cancelled_though_connections_were_closed(closed: int, monkeypa
     assert not sc.runs
     time.sleep(0.6)
     assert sc.asked > 5  # also those that begin soon
+
+
+def test_one_that_is_handled_within_is_not_raised_again() -> None:
+    """A localization gives what it knows by then."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    sc: Any = Context(0)
+    try:
+        with cancelling(sc, "tag"), pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert sc.asked == 0
 
 
 def test_of_a_spark_that_has_ended_nothing_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
