@@ -11,7 +11,6 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from py4j.protocol import Py4JError
@@ -51,7 +50,7 @@ def interruption(problem: BaseException | None, before: BaseException | None) ->
 def cancelling(sc: SparkContext, tag: str) -> Iterator[None]:
     """Within: an interruption cancels the jobs with a tag, and is raised whatever PySpark makes of it."""
     before = handled()
-    with deferring(partial(sc.cancelJobsWithTag, tag)) as deferred:
+    with deferring(lambda: sc.cancelJobsWithTag(tag)) as deferred:
         try:
             yield
         except BaseException as problem:
