@@ -91,7 +91,12 @@ def attach(spark: Any, store: str | os.PathLike[str] | None = None, store_option
 
 def _attached(recorder: Any) -> bool:
     """Whether any session, or a LineageContext that somebody made by himself, keeps its lineage there."""
-    return bool(recorder.armed) or any(session.attached and session._recorder is recorder for session in _sessions.values())
+    return bool(recorder.armed) or _shared(recorder)
+
+
+def _shared(recorder: Any, but: DebugSession | None = None) -> bool:
+    """Whether any session that is attached, ``but`` this one, keeps its lineage there."""
+    return any(session is not but and session.attached and session._recorder is recorder for session in _sessions.values())
 
 
 def active_session(join: bool = True) -> DebugSession | None:
@@ -143,7 +148,7 @@ class DebugSession(Capturing, Indexing, Feeding, Inquiry):
     def detach(self) -> None:
         """Give the SparkSession its own context back. RDDs made before keep their lineage; capture ends, unless another session of the context is attached."""
         self._frames.rest()
-        if not any(other is not self and other.attached and other._recorder is self._recorder for other in _sessions.values()):
+        if not _shared(self._recorder, but=self):
             self._recorder.captures.end()
             self._recorder.watching.close()
             self._recorder.rest()

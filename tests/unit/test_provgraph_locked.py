@@ -79,21 +79,26 @@ def test_who_sees_a_lock_sees_it_locked(tmp_path):
     assert not path.exists()
 
 
-def test_an_index_that_cannot_be_replaced_stays(tmp_path, monkeypatch):
-    bigdebug.provenance(FRAME, at=tmp_path / "index", progress=False)
+def interrupted_at(monkeypatch, numbers, index):
+    """Replace an index where renames of these numbers, from 1, are interrupted."""
     rename, targets = Path.rename, []
 
     def interrupted(self, target):
         targets.append(target)
-        if len(targets) == 3:  # the lock; the old one, aside; the new one, in its place
+        if len(targets) in numbers:
             raise KeyboardInterrupt
         return rename(self, target)
 
     monkeypatch.setattr("bigdebug.provgraph.locked._swapped", lambda one, other: False)
     monkeypatch.setattr(Path, "rename", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        bigdebug.provenance(FRAME[:1], at=tmp_path / "index", replace=True, progress=False)
+        bigdebug.provenance(FRAME[:1], at=index, replace=True, progress=False)
     monkeypatch.undo()
+
+
+def test_an_index_that_cannot_be_replaced_stays(tmp_path, monkeypatch):
+    bigdebug.provenance(FRAME, at=tmp_path / "index", progress=False)
+    interrupted_at(monkeypatch, {3}, tmp_path / "index")  # the lock; the old one, aside; the new one, in its place
     assert list(bigdebug.open(tmp_path / "index").ancestors(3)) == [2, 1]
     assert [one.name for one in tmp_path.iterdir()] == ["index"]
     assert not (tmp_path / "index" / LOCK).exists()
@@ -101,19 +106,7 @@ def test_an_index_that_cannot_be_replaced_stays(tmp_path, monkeypatch):
 
 def test_an_index_is_not_lost_where_it_can_neither_be_replaced_nor_put_back(tmp_path, monkeypatch):
     bigdebug.provenance(FRAME, at=tmp_path / "index", progress=False)
-    rename, targets = Path.rename, []
-
-    def interrupted(self, target):
-        targets.append(target)
-        if len(targets) > 2:  # the new one, in its place; the old one, back
-            raise KeyboardInterrupt
-        return rename(self, target)
-
-    monkeypatch.setattr("bigdebug.provgraph.locked._swapped", lambda one, other: False)
-    monkeypatch.setattr(Path, "rename", interrupted)
-    with pytest.raises(KeyboardInterrupt):
-        bigdebug.provenance(FRAME[:1], at=tmp_path / "index", replace=True, progress=False)
-    monkeypatch.undo()
+    interrupted_at(monkeypatch, range(3, 100), tmp_path / "index")  # the new one, in its place; the old one, back
     (aside,) = tmp_path.iterdir()
     assert list(bigdebug.open(aside).ancestors(3)) == [2, 1]
     bigdebug.provenance(FRAME[:1], at=tmp_path / "index", progress=False)
