@@ -29,12 +29,13 @@ _LONGEST = 5.0
 class Deferred:
     """A handler of SIGINT. The first one within a call of py4j's cancels the jobs that are waited for, and is raised behind the call; a second one is raised at once."""
 
-    def __init__(self, cancel: Callable[[], None]) -> None:
+    def __init__(self) -> None:
+        self.cancels: list[Callable[[], None]] = []
+        """What cancels the jobs of each question within which one stands, the outermost first."""
         self.pending = False
         """Whether one came that was not raised yet."""
         self.over = False
         self._came = False
-        self._cancel = cancel
         self._again = False
         self._leaving = threading.Lock()  # never taken by the handler: it may run while this is held
 
@@ -55,12 +56,20 @@ class Deferred:
         with self._leaving:
             self.over = True
 
+    def due(self) -> bool:
+        """Whether one is pending, of which whoever asks is to tell; no other question is told of it. The outermost one is the last to ask."""
+        if self.pending or len(self.cancels) == 1:
+            self.leave()
+        due, self.pending = self.pending, False
+        return due
+
     def _raise_behind(self) -> None:
         end, cancelled = time.monotonic() + _LONGEST, 0.0
         while not self.over:
             if time.monotonic() - cancelled > _CANCELLED:
-                with suppress(Py4JError, OSError, AttributeError):  # Spark may end meanwhile; then the call comes back as well
-                    self._cancel()
+                for cancel in tuple(self.cancels):
+                    with suppress(Py4JError, OSError, AttributeError):  # Spark may end meanwhile; then the call comes back as well
+                        cancel()
                 cancelled = time.monotonic()
             with self._leaving:
                 if not self.over:
@@ -71,11 +80,23 @@ class Deferred:
 
 @contextmanager
 def deferring(cancel: Callable[[], None]) -> Iterator[Deferred | None]:
-    """Within, interruptions of the main thread are deferred, if nobody but Python handles them. ``cancel`` is called in another thread."""
-    if threading.current_thread() is not threading.main_thread() or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+    """Within, interruptions of the main thread are deferred, if nobody but Python handles them. ``cancel`` is called in another thread.
+
+    A question within another one, which cancels other jobs, shares what defers.
+    """
+    handler = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or not (handler is signal.default_int_handler or isinstance(handler, Deferred)):
         yield None
         return
-    deferred = Deferred(cancel)
+    if isinstance(handler, Deferred):
+        handler.cancels.append(cancel)
+        try:
+            yield handler
+        finally:
+            handler.cancels.remove(cancel)
+        return
+    deferred = Deferred()
+    deferred.cancels.append(cancel)
     signal.signal(signal.SIGINT, deferred)
     try:
         yield deferred

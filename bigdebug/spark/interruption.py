@@ -55,23 +55,38 @@ def cancelling(sc: SparkContext, tag: str) -> Iterator[None]:
             yield
         except BaseException as problem:
             interrupted = interruption(problem, before)
-            if interrupted is None and not _is_pending(deferred):
+            if interrupted is None and not _is_due(deferred):
                 raise
             cancel(sc, tag)
             if interrupted is problem:
                 raise
             raise KeyboardInterrupt from problem
-        if _is_pending(deferred):
+        if _is_due(deferred):
             cancel(sc, tag)
             raise KeyboardInterrupt
 
 
-def _is_pending(deferred: Deferred | None) -> bool:
+@contextmanager
+def planning() -> Iterator[None]:
+    """Within: Spark is asked for what runs no job, or none but in a question of its own. An interruption is raised behind the call that it comes in."""
+    with deferring(_nothing) as deferred:
+        try:
+            yield
+        except BaseException as problem:
+            if _is_due(deferred) and not isinstance(problem, KeyboardInterrupt):
+                raise KeyboardInterrupt from problem
+            raise
+        if _is_due(deferred):
+            raise KeyboardInterrupt
+
+
+def _nothing() -> None:
+    """There is no job to cancel."""
+
+
+def _is_due(deferred: Deferred | None) -> bool:
     """Whether an interruption was deferred and nobody knows of it; from here on it is not raised by itself."""
-    if deferred is None:
-        return False
-    deferred.leave()
-    return deferred.pending
+    return deferred is not None and deferred.due()
 
 
 def cancel(sc: SparkContext, tag: str) -> None:

@@ -37,7 +37,7 @@ def look(what: Any) -> Any:
 
 def asked(view: Any, request: str, **content: Any) -> Any:
     said = view.answer({"version": VERSION, "id": 1, "request": request, "content": content})
-    assert said["answer"] == request, said["content"]
+    assert said["answer"] == request, str(said["content"])
     return said["content"]
 
 

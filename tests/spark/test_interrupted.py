@@ -10,6 +10,7 @@ import random
 import signal
 import threading
 import time
+from collections import Counter
 from collections.abc import Iterator
 from itertools import count
 from operator import add
@@ -17,9 +18,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from py4j.protocol import Py4JError
+from py4j.clientserver import JavaClient
+from py4j.protocol import MEMORY_COMMAND_NAME, Py4JError
 from pyspark.sql.functions import udf
 
+from bigdebug.spark.deferred import Deferred
 from bigdebug.spark.interruption import interruption
 from bigdebug.spark.jobs import tagged
 from tests.interrupting import interrupted
@@ -91,6 +94,22 @@ def acted(operation: Operation, made: Any) -> Any:
         if operation.name != "captured" or interruption(problem, None) is None:
             raise
         raise KeyboardInterrupt from problem
+
+
+@pytest.mark.parametrize("operation", [*(cell for cell in CELLS if cell.values[0].name not in ("captured", "resumed"))])
+def test_whatever_a_question_asks_of_spark_an_interruption_is_raised_behind(dbg: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, operation: Operation) -> None:
+    """Not of the user's own actions, of which a resume is one: they are interrupted as PySpark has it."""
+    made, asked, call = operation.prepare(dbg, tmp_path), Counter[bool](), JavaClient.send_command
+
+    def send(client: Any, command: str, *args: Any, **kwargs: Any) -> Any:
+        if threading.current_thread() is threading.main_thread() and not command.startswith(MEMORY_COMMAND_NAME):  # garbage may be collected anywhere
+            asked[isinstance(signal.getsignal(signal.SIGINT), Deferred)] += 1
+        return call(client, command, *args, **kwargs)
+
+    monkeypatch.setattr(JavaClient, "send_command", send)
+    assert operation.act(made) == operation.expected
+    assert asked[False] == 0
+    assert asked[True] or operation.name == "diagnosed"  # some culprits are known by the time that the action has failed
 
 
 def test_a_question_that_is_interrupted_closes_no_connection_to_spark(sc: Any) -> None:

@@ -23,7 +23,7 @@ CORRUPT = 701
 
 def asked(view: Any, request: str, **content: Any) -> Any:
     said = view.answer({"version": VERSION, "id": 1, "request": request, "content": content})
-    assert said["answer"] == request, said["content"]
+    assert said["answer"] == request, str(said["content"])
     return said["content"]
 
 

@@ -13,6 +13,7 @@ import pytest
 
 from bigdebug.spark import deferred as module
 from bigdebug.spark.deferred import Deferred, deferring
+from bigdebug.spark.interruption import planning
 
 
 @pytest.fixture(autouse=True)
@@ -92,6 +93,59 @@ def test_nothing_is_raised_behind_the_question() -> None:
             in_py4j(lambda: (os.kill(os.getpid(), signal.SIGINT), deferred.leave()))
         assert deferred.pending
         time.sleep(0.02)
+
+
+def test_a_question_within_another_one_has_its_jobs_cancelled_and_raises_it() -> None:
+    """The outer one has nothing left to raise then: whoever stands between them may have handled it."""
+    cancelled, told = {"outer": threading.Event(), "inner": threading.Event()}, []
+    for name in ("inner", "outer"):
+        with deferring(cancelled["outer"].set) as outer:
+            assert outer is not None
+            with deferring(cancelled["inner"].set) as inner:
+                assert inner is outer
+                interrupts(0.05)
+                in_py4j(lambda: busy(lambda: all(one.is_set() for one in cancelled.values()) and (outer.leave() is None)))
+                if name == "inner":
+                    told.append(inner.due())
+            told.append(outer.due())
+        for one in cancelled.values():
+            one.clear()
+    assert told == [True, False, True]
+
+
+def test_a_question_that_has_ended_within_another_one_leaves_it_deferring() -> None:
+    def question() -> None:
+        with planning():
+            with planning():
+                pass
+            assert isinstance(signal.getsignal(signal.SIGINT), Deferred)
+            interrupts(0.05)
+            assert in_py4j(lambda: busy(came)) == "came back"
+            busy(lambda: False)
+
+    with pytest.raises(KeyboardInterrupt):
+        question()
+
+
+def came() -> bool:
+    handler = signal.getsignal(signal.SIGINT)
+    return isinstance(handler, Deferred) and handler.pending
+
+
+def test_an_interruption_is_raised_whatever_is_made_of_the_call_that_it_came_in() -> None:
+    def fails() -> None:
+        assert busy(came) == "came back"
+        signal.getsignal(signal.SIGINT).leave()  # type: ignore[union-attr]
+        raise ValueError("of the call")
+
+    @planning()
+    def question() -> None:
+        interrupts(0.05)
+        in_py4j(fails)
+
+    with pytest.raises(KeyboardInterrupt) as found:
+        question()
+    assert isinstance(found.value.__cause__, ValueError)
 
 
 def test_other_threads_and_other_handlers_are_left_alone() -> None:

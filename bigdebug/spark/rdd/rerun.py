@@ -24,6 +24,7 @@ from bigdebug.agents.stage import TOO_LARGE
 from bigdebug.errors import IncompleteLineageError, NondeterminismError, StoreError
 from bigdebug.graph import FINE, Stage
 from bigdebug.spark.asking import answers, asking
+from bigdebug.spark.interruption import planning
 from bigdebug.spark.process import running
 from bigdebug.spark.rdd.arranged import serializers
 from bigdebug.spark.rdd.recipe import Again, Recipe
@@ -91,6 +92,7 @@ class Rerun:
 
     # ---- lineage ----------------------------------------------------------------------------------------------
 
+    @planning()
     def derive(self, stage: Stage, partitions: Collection[int]) -> None:
         """Write the blocks of ``stage`` into this run's folder, where they agree with what the run tells."""
         store = self._run.lineage.store

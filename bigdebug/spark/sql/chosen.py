@@ -13,6 +13,7 @@ from pyspark.sql import functions as F
 
 from bigdebug.errors import UnknownColumnError, UnknownRecordError
 from bigdebug.shown import shown
+from bigdebug.spark.interruption import planning
 from bigdebug.spark.sql.actions import unheard
 from bigdebug.spark.sql.called import called, check_sums, remedy
 from bigdebug.spark.sql.declared import Declared
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 class ChosenRows(Rows):
     """Rows of which some can be chosen."""
 
+    @planning()
     def where(self, condition: Column | str | Row | Mapping[str, Any] | Callable[[Row], Any]) -> Self:
         """The rows for which ``condition`` holds: a Column, SQL, a function of a Row, or a Row itself (those equal to it)."""
         here = self._one_source("where()")

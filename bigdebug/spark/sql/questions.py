@@ -12,6 +12,7 @@ from pyspark.sql import DataFrame
 
 from bigdebug.errors import UnknownOperatorError, UntraceableError
 from bigdebug.graph import OperatorGraph
+from bigdebug.spark.interruption import planning
 from bigdebug.spark.process import answering
 from bigdebug.spark.sql.absences import Absences
 from bigdebug.spark.sql.conditions import Conditions
@@ -51,7 +52,7 @@ class _Once(cached_property[_T]):
     def __get__(self, questions: Any, owner: type[Any] | None = None) -> Any:
         if questions is None:
             return self
-        with questions.reading:
+        with questions.reading, planning():
             return super().__get__(questions, owner)
 
 
@@ -101,6 +102,7 @@ class Questions:
         vars(made).update(root=root, leaves=leaves)
         return made
 
+    @planning()
     def check(self) -> None:
         """Raise SourceChangedError if a file is not what it was when the query read it, IncompleteLineageError without Spark."""
         answering(self._spark.sparkContext)
@@ -183,7 +185,7 @@ class Questions:
             self._shown[operator] = plan, self.catalyst.items(plan.output())
         return self._shown[operator]
 
-    @cached_property
+    @_Once
     def graph(self) -> OperatorGraph:
         try:
             names = {i: leaf.dataset for i, leaf in self.leaves.items()}

@@ -11,6 +11,7 @@ from pyspark.sql.types import StructType
 
 from bigdebug.errors import ReplayError
 from bigdebug.localize.comparison import Comparison, compared
+from bigdebug.spark.interruption import planning
 from bigdebug.spark.predicate import EDIT, answering, told
 from bigdebug.spark.sql.actions import unheard
 from bigdebug.spark.sql.far import together
@@ -49,6 +50,7 @@ class FrameReplay:
     # ---- results ----------------------------------------------------------------------------------------------
 
     @cached_property
+    @planning()
     def df(self) -> DataFrame:
         """The query with the rows of the trace restricted, dropped or changed. Raises ReplayError for one that cannot run on other rows."""
         made: DataFrame = self._questions.users.frame(self._root.plan(self._questions.users))

@@ -10,6 +10,7 @@ from pyspark.sql import DataFrame, Row
 
 from bigdebug.model import Origin
 from bigdebug.shown import counted, shown
+from bigdebug.spark.interruption import planning
 from bigdebug.spark.sql.actions import unheard
 from bigdebug.spark.sql.far import together
 from bigdebug.spark.sql.plans.catalyst import bounded
@@ -31,6 +32,7 @@ class Rows(Standing):
         """
         return self._frame(None)
 
+    @planning()
     def _frame(self, columns: Collection[str] | None) -> DataFrame:
         """The rows, in some columns of the operator; in all, if None."""
         operator = self._one_source("toDF()")
@@ -107,6 +109,7 @@ class Rows(Standing):
         one = next((f"; trace[{datasets[o]!r}] shows those of one" for o in found if o in inputs), "")
         return Table(("at", "rows"), rows, (f"{counted(sum(found.values()))} at {len(rows)} places{one}",))
 
+    @planning()
     def _located(self, n: int | None) -> tuple[DataFrame, Callable[[Any], list[Origin]]]:
         """The rows, at a source with their rids in front, and what gives the origins of rids."""
         operator = self._one_source("this")

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bigdebug.errors import TooLargeError, UnknownOperatorError
+from bigdebug.spark.interruption import planning
 from bigdebug.spark.process import answering
 from bigdebug.spark.sql.actions import unheard
 from bigdebug.spark.sql.far import Far, together
@@ -125,6 +126,7 @@ class Standing:
         return self.operators[0] if self._at_one else self._only(what)
 
     @property
+    @planning()
     def _at_one(self) -> bool:
         return len({self.run.questions.one_of(o) for o in self.operators}) == 1
 

@@ -15,6 +15,7 @@ from pyspark.errors import PySparkException
 
 from bigdebug.spark.bars import counted
 from bigdebug.spark.crashes import ended
+from bigdebug.spark.interruption import planning
 from bigdebug.spark.sql.crashes.blamed import At, Blamed, Input, Looking
 from bigdebug.spark.sql.crashes.finished import Finished
 from bigdebug.spark.sql.crashes.folding import planned
@@ -153,6 +154,7 @@ class FrameDiagnosis:
             self._culprits.unknown.append(f"Spark could not plan the query once more: {brief(trouble)}")
             return []
 
+    @planning()
     def more(self) -> list[CrashCulprit] | None:
         """Some more culprits, of one operator after the other; None if there are none left.
 

@@ -22,6 +22,7 @@ from bigdebug.localize.progress import Step
 from bigdebug.localize.verdict import Seen, diagnosis
 from bigdebug.model import SourceRecord
 from bigdebug.shown import shown
+from bigdebug.spark.interruption import planning
 from bigdebug.spark.jobs import ending
 from bigdebug.spark.sql.called import called
 from bigdebug.spark.sql.inquiry.candidates import CandidateRows
@@ -61,6 +62,7 @@ class FrameLocalizing:
         self._trace, self._asked, self._key, self._budget, self._raises = trace, asked, key, budget, raises
         self._questions = trace.run.questions
 
+    @planning()
     def diagnosis(self) -> Diagnosis:
         """Search, and tell. Raises LocalizeError where there is nothing to look for, or nothing can be tried."""
         try:
