@@ -72,6 +72,7 @@ setup(
         "pyroaring>=1",
         "pyspark>=4.0,<4.4",
         "tqdm>=4.66",
+        "xxhash>=3",
     ],
     extras_require={"examples": examples, "prov": prov, "test": examples + prov + test},
 )

@@ -1,6 +1,6 @@
 """Cells: what the cells and labels of a frame held when it was looked at, and whether they hold it still.
 
-Whatever is done to one cell is seen: numbers are hashed as they lie in memory (64 bits for each 64 kB, by the hash of Python's bytes), at several gigabytes a second. Texts and other objects that
+Whatever is done to one cell is seen: numbers are hashed as they lie in memory (128 bits for each column), as fast as memory is read. Texts and other objects that
 nobody can change are the same as long as they are the same objects, so these are held, and their addresses compared; objects that may change are hashed as pickles.
 """
 
@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
+from xxhash import xxh3_128_digest
 
 from bigdebug.actors.bare import bare
 
@@ -23,12 +24,12 @@ if TYPE_CHECKING:
     from typing import Self
 
 _PIECE = 1 << 16
-"""Bytes, or objects, that are looked at together."""
+"""Objects that are looked at together."""
 
 _AT_HAND = 1 << 13
 """Objects that a processor has at hand when they have just been held."""
 
-_STEP = 17
+_STEP = 61
 """Of many objects, so few are looked at when they are held; all of them when it is asked whether they are the same still, for that may never be."""
 
 _FEW = 64
@@ -64,7 +65,7 @@ class Cells:
 
     @classmethod
     def of(cls, frame: Any) -> Self:
-        """What it holds now. Takes 1.5 ms for a million numbers, 5 for a million texts. Raises what pickle does of objects that it cannot look into."""
+        """What it holds now. Takes 0.2 ms for a million numbers, 5 for a million texts. Raises what pickle does of objects that it cannot look into."""
         return cls(_names(frame), tuple(map(_part, _arrays(frame))))
 
     def same(self, frame: Any) -> bool:
@@ -83,12 +84,11 @@ class _Part(Protocol):
 class _Numbers:
     """Bytes."""
 
-    hashes: tuple[int, ...]
+    hash: bytes
 
     @classmethod
     def of(cls, values: npt.NDArray[Any]) -> Self:
-        step = max(1, _PIECE // values.itemsize)
-        return cls(tuple(hash(values[start : start + step].tobytes()) for start in range(0, len(values), step)))
+        return cls(xxh3_128_digest(np.ascontiguousarray(values).view(np.uint8).data))
 
     def same(self, array: Any) -> bool:
         values = _plain(array)
@@ -100,7 +100,7 @@ class _Objects:
     """The objects, held, for their addresses are no others' then; of the pieces in which some may change, what they held."""
 
     held: npt.NDArray[Any]
-    changing: dict[int, tuple[int, ...]]
+    changing: dict[int, tuple[bytes, ...]]
 
     @classmethod
     def of(cls, values: npt.NDArray[Any]) -> Self:
@@ -180,8 +180,8 @@ def _bytes(memory: Any) -> npt.NDArray[np.uint8]:
     return np.frombuffer(memory, np.uint8) if len(memory) else np.zeros(0, np.uint8)
 
 
-def _contents(objects: npt.NDArray[Any]) -> tuple[int, ...]:
-    return tuple(hash(_pickled(objects[start : start + _FEW].tolist())) for start in range(0, len(objects), _FEW))
+def _contents(objects: npt.NDArray[Any]) -> tuple[bytes, ...]:
+    return tuple(xxh3_128_digest(_pickled(objects[start : start + _FEW].tolist())) for start in range(0, len(objects), _FEW))
 
 
 def _pickled(value: Any, apart: Callable[[pickle.PickleBuffer], object] | None = None) -> bytes:
