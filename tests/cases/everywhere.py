@@ -241,19 +241,22 @@ def main() -> int:
 
 
 def _made(every: Iterable[Call], dbg: Any, seconds: float | None) -> tuple[int, int, int]:
-    """How many placements were asked about, of how many all was right, and by how many calls."""
+    """How many placements were asked about, of how many all was right, and by how many calls. An interruption ends it as the end of the time does."""
     began, placements, right, number = time.monotonic(), 0, 0, 0
-    for number, call in enumerate(every, 1):
-        if seconds is not None and time.monotonic() - began > seconds:
-            print(f"ended before call {number} of this part, after {seconds:g} s")
-            return placements, right, number - 1
-        wrong = call.wrong()
-        placements += len(call.about)
-        right += 0 if wrong else len(call.about)
-        for each in wrong:
-            print(f"{call.about[0].case.name}, {len(call.about[0].parts)} partitions, call {number}: {each}", flush=True)
-        for run in list(dbg.runs):
-            dbg.forget(run)
+    try:
+        for number, call in enumerate(every, 1):
+            if seconds is not None and time.monotonic() - began > seconds:
+                raise KeyboardInterrupt  # noqa: TRY301 (both end it in one way)
+            wrong = call.wrong()
+            placements += len(call.about)
+            right += 0 if wrong else len(call.about)
+            for each in wrong:
+                print(f"{call.about[0].case.name}, {len(call.about[0].parts)} partitions, call {number}: {each}", flush=True)
+            for run in list(dbg.runs):
+                dbg.forget(run)
+    except KeyboardInterrupt:
+        print(f"ended before call {number} of this part, after {time.monotonic() - began:.0f} s")
+        return placements, right, number - 1
     return placements, right, number
 
 
