@@ -41,6 +41,10 @@ def _in(spark: Any, folder: str) -> Any:
     return spark.read.parquet(f"{folder}/in")
 
 
+def _of_rows(spark: Any, folder: str, into: str) -> None:
+    spark.createDataFrame(_in(spark, folder).rdd.filter(lambda row: row.k == 3), "k long, v long").write.parquet(f"{folder}/{into}")
+
+
 def _sql(text: str) -> Job:
     return lambda spark, folder: spark.sql(text.replace("FOLDER", folder)).collect()
 
@@ -271,11 +275,17 @@ read memory rows(x) 2 rows
 created files pandas 2 rows
 x < rows(x).x IDENTITY
 """),
-    "rows of an RDD of files": (
-        lambda spark, folder: spark.createDataFrame(spark.sparkContext.textFile(f"{folder}/text").map(lambda line: (line,)), "l string").write.parquet(f"{folder}/of_rdd"), """
+    "rows of an RDD of files": (  # how many a function makes of how many that are read, Spark does not count
+        lambda spark, folder: spark.createDataFrame(spark.sparkContext.textFile(f"{folder}/text").flatMap(lambda line: [(line,)] * 5), "l string").write.parquet(f"{folder}/of_rdd"), """
 write succeeded opaque LogicalRDD
-read files text 20 rows
-created files of_rdd 20 rows
+read files text
+created files of_rdd 100 rows
+"""),
+    "rows of an RDD of rows": (
+        lambda spark, folder: _of_rows(spark, folder, "of_rows"), """
+write succeeded opaque LogicalRDD
+read files in
+created files of_rows 4 rows
 """),
     "function over groups": (lambda spark, folder: _in(spark, folder).groupBy("k").applyInPandas(lambda part: part, "k long, v long").write.parquet(f"{folder}/pd"), """
 write succeeded
@@ -675,6 +685,12 @@ def test_of_plans_that_are_too_large_it_is_recorded_what_they_read_and_write(rec
     assert len(process.writes[0].schema) == 300
     assert re.fullmatch(r"a plan of \d{3} expressions", process.opaque[0])
     assert recorded.text(process).split("\n")[1:] == ["read files in 20 rows", "created files large 20 rows"]
+
+
+def test_of_plans_that_are_too_large_rows_behind_an_rdd_are_not_counted_either(recorded: Recorded, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bigdebug.spark.datasets.reading.MOST", 0)
+    (process,) = recorded.of(lambda spark, folder: _of_rows(spark, folder, "of_rows_too_large"))
+    assert [(access.dataset.name, access.rows) for access in process.reads] == [(f"{recorded.folder}/in", None)]
 
 
 def test_columns_may_be_null_where_the_table_says_so(recorded: Recorded) -> None:

@@ -21,11 +21,8 @@ from bigdebug.spark.datasets.relations import Relations
 _EDGES = 5_000
 """Edges between columns above which those that all columns have are one."""
 
-_TURNED = "Transpose"
-"""The leaf that has the rows of a frame that was transposed: how many were read is over by then."""
-
-_MADE = ("LogicalRDD", "ExternalRDD", _TURNED)
-"""Leaves whose columns are not those of what they were made of."""
+_MADE = ("LogicalRDD", "ExternalRDD", "Transpose")
+"""Leaves whose columns are not those of what they were made of, nor are their rows: a function makes none or many of one, a frame that is transposed one of all."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +46,9 @@ def leaves_of(relations: Relations, plan: Any, lineage: ColumnLineage | None) ->
     for leaf in leaves_in(plan):
         known.setdefault((str(leaf.getClass().getSimpleName()), ids_of(leaf)), leaf)
     if lineage is None:
-        return [Leaf(ids, relations.of_leaf(leaf, ids), schema_of(str(leaf.schema().json()))) for (_, ids), leaf in known.items() if not relations.is_command(leaf)]
+        return [
+            _of(name, ids, relations.of_leaf(leaf, ids), schema_of(str(leaf.schema().json()))) for (name, ids), leaf in known.items() if not relations.is_command(leaf)
+        ]
     return [_leaf(relations, tree, known) for tree in lineage.leaves]
 
 
@@ -61,9 +60,13 @@ def _leaf(relations: Relations, tree: Tree, known: dict[tuple[str, frozenset[int
     ids = frozenset(each.id for each in tree.output if each.id is not None)
     leaf = known.get((tree.name, ids))
     datasets = (relations.unknown(tree.name),) if leaf is None else relations.of_leaf(leaf, ids)
-    if tree.name in _MADE and any(dataset.kind != "memory" for dataset in datasets):
-        return Leaf(ids, datasets, made=tree.name)
-    return Leaf(ids, datasets, tuple(map(_field, tree.output)))
+    return _of(tree.name, ids, datasets, tuple(map(_field, tree.output)))
+
+
+def _of(name: str, ids: frozenset[int], datasets: tuple[Dataset, ...], schema: tuple[Field, ...]) -> Leaf:
+    if name in _MADE and any(dataset.kind != "memory" for dataset in datasets):
+        return Leaf(ids, datasets, made=name)
+    return Leaf(ids, datasets, schema)
 
 
 def views_of(relations: Relations, lineage: ColumnLineage) -> list[Leaf]:
@@ -82,8 +85,9 @@ def _view(relations: Relations, tree: Tree) -> Leaf:
 
 def accesses_of(relations: Relations, leaves: Sequence[Leaf], scans: Iterable[Scan]) -> tuple[tuple[Access, ...], frozenset[Dataset]]:
     """What leaves read, each dataset once, with rows and bytes where all of its scans counted them; and the caches that were read besides. And of what of it
-    scans did not count the rows: the others without rows were not scanned here.
+    scans did not count the rows: the others without rows were not scanned here. Behind a leaf that was made of others Spark counts none of them.
     """
+    behind = frozenset(dataset for leaf in leaves if leaf.made for dataset in leaf.datasets)
     found = {dataset: Access(dataset, "read", leaf.schema) for leaf in reversed(leaves) for dataset in reversed(leaf.datasets)}
     found = dict(reversed(found.items()))
     counted: dict[Dataset, list[Scan]] = {}
@@ -92,12 +96,12 @@ def accesses_of(relations: Relations, leaves: Sequence[Leaf], scans: Iterable[Sc
             datasets: tuple[Dataset, ...] = (relations.of_cache(scan.node),)
             found.setdefault(datasets[0], Access(datasets[0]))
         else:
-            datasets = next((leaf.datasets for leaf in leaves if scan.ids and scan.ids <= leaf.ids and leaf.made != _TURNED), ()) or relations.of_scan(scan.node, scan.kind)
+            datasets = next((leaf.datasets for leaf in leaves if scan.ids and scan.ids <= leaf.ids), ()) or relations.of_scan(scan.node, scan.kind)
         if len(datasets) == 1 and datasets[0] in found:
             counted.setdefault(datasets[0], []).append(scan)
     for dataset, each in counted.items():
         found[dataset] = replace(found[dataset], rows=_all(scan.rows for scan in each), size=_all(scan.size for scan in each))
-    return tuple(found.values()), frozenset(dataset for dataset in counted if found[dataset].rows is None)
+    return without_counts(found.values(), behind), behind.union(dataset for dataset in counted if found[dataset].rows is None)
 
 
 def edges_of(output: Dataset, names: Sequence[str], lineage: ColumnLineage, leaves: Sequence[Leaf]) -> set[ColumnEdge]:
