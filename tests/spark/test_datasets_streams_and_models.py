@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pyspark.ml import Estimator, Model
 
 from tests.spark.recorded import Recorded
 
@@ -123,6 +124,19 @@ def test_a_stream_that_fails_says_why(recorded: Recorded) -> None:
     assert "no more of this" in process.error
 
 
+class Meant(Model):  # type: ignore[type-arg]
+    def _transform(self, dataset: Any) -> Any:
+        return dataset
+
+
+class Meaning(Estimator):  # type: ignore[type-arg]
+    """An estimator of the user's, with no parameter that says what it reads."""
+
+    def _fit(self, dataset: Any) -> Any:
+        dataset.agg({"k": "avg"}).collect()
+        return Meant()
+
+
 def _pipeline() -> Any:
     from pyspark.ml import Pipeline
     from pyspark.ml.feature import VectorAssembler
@@ -166,6 +180,40 @@ prediction < PipelineModel. TRANSFORMATION
     assert recorded.said(lambda spark, folder: kept[0].write().overwrite().save(f"{folder}/model")) == "write succeeded\nread model PipelineModel\noverwritten model model"
     assert recorded.said(lambda spark, folder: kept.append(PipelineModel.load(f"{folder}/model"))) == "query succeeded\nread model model\ncreated model PipelineModel"
     assert kept[0].uid == kept[1].uid
+
+
+def test_a_fit_by_a_statement_or_a_formula_may_read_all_columns(recorded: Recorded) -> None:
+    from pyspark.ml import Pipeline
+    from pyspark.ml.feature import RFormula, SQLTransformer, VectorAssembler
+    from pyspark.ml.regression import LinearRegression
+
+    doubled = SQLTransformer(statement="select *, k * 2 as q from __THIS__")
+    stated = Pipeline(stages=[doubled, VectorAssembler(inputCols=["q"], outputCol="f"), LinearRegression(featuresCol="f", labelCol="v")])
+    for estimator in (stated, RFormula(formula="v ~ k")):
+        (process,) = recorded.of(lambda spark, folder: estimator.fit(spark.read.parquet(f"{folder}/in")))  # noqa: B023
+        assert [access.dataset.name for access in process.reads] == [f"{recorded.folder}/in"]
+        assert {(edge.used, edge.how) for edge in process.columns} == {("k", "AGGREGATION"), ("v", "AGGREGATION")}
+    assert recorded.said(lambda spark, folder: doubled.transform(spark.read.parquet(f"{folder}/in")).select("q").collect()) == """
+query succeeded
+read files in 20 rows
+created memory result
+q < in.k TRANSFORMATION
+""".strip()
+
+
+def test_a_fit_reads_a_column_however_its_field_or_its_letters_are_written(recorded: Recorded) -> None:
+    from pyspark.ml.feature import StringIndexer
+
+    def job(spark: Any, folder: str) -> None:
+        StringIndexer(inputCol="s.K", outputCol="n").fit(spark.read.parquet(f"{folder}/in").selectExpr("struct(k) as S", "v"))
+
+    (process,) = recorded.of(job)
+    assert {(edge.used, edge.how) for edge in process.columns} == {("k", "AGGREGATION")}
+
+
+def test_a_fit_of_what_is_not_known_may_read_all_columns(recorded: Recorded) -> None:
+    (process,) = recorded.of(lambda spark, folder: Meaning().fit(spark.read.parquet(f"{folder}/in")))
+    assert {(edge.used, edge.how) for edge in process.columns} == {("k", "AGGREGATION"), ("v", "AGGREGATION")}
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # of the pool that a search leaves behind

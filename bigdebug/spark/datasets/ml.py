@@ -20,9 +20,12 @@ log = logging.getLogger("bigdebug")
 
 _INPUTS = (
     "featuresCol", "labelCol", "weightCol", "inputCol", "inputCols", "userCol", "itemCol", "ratingCol", "itemsCol", "censorCol", "sequenceCol", "srcCol", "dstCol",
-    "validationIndicatorCol", "offsetCol",
+    "validationIndicatorCol", "offsetCol", "foldCol",
 )
 """Parameters that name the columns that a fit reads."""
+
+_TEXTS = ("formula", "statement")
+"""Parameters whose text names columns: which, is not read here. Those of an estimator with a formula name what it makes."""
 
 _INSTANCE, _OVERWRITES = "_bigdebug_instance", "_bigdebug_overwrites"
 """Where a writer of the JVM's keeps what it writes, and whether it may overwrite."""
@@ -90,7 +93,7 @@ class Models:
         doing.of(writes=[Access(each, "created") for each in made])
         reading = self._tried(doing, dataset)
         if reading is not None:
-            doing.of(columns=_learned(made, reading, set(_columns(estimator))))
+            doing.of(columns=_learned(made, reading, _columns(estimator)))
 
     def _tried(self, doing: Doing, dataset: Any) -> Reading | None:
         """What a fit read, whether it came to anything or not."""
@@ -171,24 +174,40 @@ def _with_parts(model: Any) -> Iterator[Any]:
             yield from _with_parts(each)
 
 
-def _columns(estimator: Any) -> Iterator[str]:
-    """The columns that an estimator, or a stage of a pipeline, is told to read."""
+def _columns(estimator: Any) -> set[str] | None:
+    """The columns that an estimator, or a stage of a pipeline, is told to read; None if that may be any: it has a formula or a statement, or nothing that is known here
+    says which, as of one that the user wrote.
+    """
     if hasattr(estimator, "getStages"):
-        for stage in estimator.getStages():
-            yield from _columns(stage)
-        return
-    if estimator.hasParam("estimator"):
-        yield from _columns(estimator.getOrDefault("estimator"))
-    for name in _INPUTS:
-        if estimator.hasParam(name) and estimator.isDefined(name):
-            value = estimator.getOrDefault(name)
-            yield from value if isinstance(value, (list, tuple)) else [value]
+        return _either(map(_columns, estimator.getStages()))
+    if any(_value(estimator, name) for name in _TEXTS):
+        return None
+    named = [_value(estimator, name) for name in _INPUTS]
+    found = {column for each in named if each for column in (each if isinstance(each, (list, tuple)) else [each])}
+    around = _value(estimator, "estimator")
+    if around is not None:
+        return _either([found, _columns(around)])
+    return {part.lower() for column in found for part in (column, column.partition(".")[0])} or None  # s.x is a field of s
 
 
-def _learned(models: Iterable[Dataset], reading: Reading, columns: set[str]) -> Iterator[ColumnEdge]:
-    """A model is made of the columns that its estimator read, and of what these were made of."""
+def _either(parts: Iterable[set[str] | None]) -> set[str] | None:
+    every: set[str] = set()
+    for columns in parts:
+        if columns is None:
+            return None
+        every |= columns
+    return every
+
+
+def _value(estimator: Any, name: str) -> Any:
+    """What a parameter is set to, if there is one."""
+    return estimator.getOrDefault(name) if estimator.hasParam(name) and estimator.isDefined(name) else None
+
+
+def _learned(models: Iterable[Dataset], reading: Reading, columns: set[str] | None) -> Iterator[ColumnEdge]:
+    """A model is made of the columns that its estimator read, all if it is not known which, and of what these were made of."""
     for model in models:
         for edge in reading.columns:
-            if edge.column in columns or not edge.column:
+            if columns is None or edge.column.lower() in columns or not edge.column:
                 how = Use(0, edge.used, edge.how, edge.masking).then("AGGREGATION") if edge.column else Use(0, edge.used, edge.how)
                 yield ColumnEdge(model, "", edge.input, edge.used, how.how, edge.masking)

@@ -32,8 +32,8 @@ _COMMAND = "org.apache.spark.sql.catalyst.plans.logical.Command"
 _NUMBERED = re.compile(r"(?<=\)) SPARK_GEN_SUBQ_\d+$")
 """What Spark calls a query in the place of a table, each time otherwise."""
 
-_GIVEN = re.compile(r"_pyspark_[0-9a-f]{32}")
-"""What PySpark calls a DataFrame that is given to ``spark.sql`` by name, as a view that is gone afterwards."""
+_GIVEN = re.compile(r"_pyspark_[0-9a-f]{32}|sql(?:transformer)?_[0-9a-f]{12}_[0-9a-f]{12}", re.IGNORECASE)
+"""What PySpark calls a DataFrame that is given to ``spark.sql`` by name, and MLlib one that SQLTransformer's statement is about: views that are gone afterwards."""
 
 UNTOLD = (PySparkException, Py4JError)
 """What a call raises that another version of Spark does not know."""
