@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import pandas as pd
 import pyarrow as pa
@@ -24,6 +24,9 @@ _BATCH = 1 << 23
 _BUFFER = 1 << 16
 """Bytes that are read at once of each column of a Parquet file."""
 _REMEDY = "Give the path of Parquet or CSV files, a pandas DataFrame, an Arrow table, or what hands over an Arrow stream."
+
+
+_Some = TypeVar("_Some", pd.DataFrame, pa.RecordBatch)
 
 
 class Source(Protocol):
@@ -112,18 +115,30 @@ class PandasSource:
         return [name for name in self.frame.columns if isinstance(name, str)]
 
     def sample(self, columns: Sequence[str]) -> dict[str, pa.Array]:
-        some = {name: self.frame[name].dropna().iloc[:1] for name in columns}
+        some = {name: self._first(name) for name in columns}
         with _converting("The first rows"):
             # A column without values has a type of pandas' own choice: of numbers, where nobody gave any.
             return {name: pa.array(one, from_pandas=True) if len(one) else pa.nulls(0) for name, one in some.items()}
 
     def batches(self, columns: Sequence[str], malformed: Malformed) -> Iterator[pa.RecordBatch]:
-        empty = [name for name in columns if not self.frame[name].notna().any()]
-        for start in range(0, len(self.frame), _ROWS):
-            part = self.frame[list(columns)].iloc[start : start + _ROWS]
+        empty = [name for name in columns if not len(self._first(name))]
+        start = 0
+        for part in self._parts(columns):
             with _converting(f"Rows {start} to {start + len(part) - 1}"):
                 there = pa.RecordBatch.from_pandas(part.drop(columns=empty), preserve_index=False)
                 yield pa.record_batch([pa.nulls(len(part)) if name in empty else there.column(name) for name in columns], list(columns))
+            start += len(part)
+
+    def _parts(self, columns: Sequence[str]) -> Iterator[pd.DataFrame]:
+        """Some rows of the columns at a time."""
+        for start in range(0, len(self.frame), _ROWS):
+            # Rows before columns: pandas takes rows by a view, and columns by a copy of all rows.
+            part = self.frame.iloc[start : start + _ROWS][list(columns)]
+            yield from _light(part, lambda some: int(some.memory_usage(index=False, deep=True).sum()), lambda some, at, to: some.iloc[at:to])
+
+    def _first(self, name: str) -> pd.Series:
+        """The first value of a column, or none."""
+        return next((some.iloc[:1] for part in self._parts([name]) if len(some := part[name].dropna())), self.frame[name].iloc[:0])
 
 
 @dataclass(frozen=True)
@@ -143,7 +158,17 @@ class ArrowSource:
         for batch in self.reader:
             wanted = batch.select(list(columns))
             for start in range(0, len(wanted), _ROWS):
-                yield wanted.slice(start, _ROWS)
+                yield from _light(wanted.slice(start, _ROWS), lambda some: some.nbytes, lambda some, at, to: some.slice(at, to - at))
+
+
+def _light(rows: _Some, weigh: Callable[[_Some], int], cut: Callable[[_Some, int, int], _Some]) -> Iterator[_Some]:
+    """The rows, in halves of halves where they weigh more than a batch does; a single row weighs what it weighs."""
+    if len(rows) <= 1 or weigh(rows) <= _BATCH:
+        yield rows
+        return
+    middle = len(rows) // 2
+    for start, stop in ((0, middle), (middle, len(rows))):
+        yield from _light(cut(rows, start, stop), weigh, cut)
 
 
 def separator_of(path: str) -> str | None:
