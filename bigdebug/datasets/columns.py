@@ -303,10 +303,13 @@ def _typed_filter(reading: _Reading, tree: Tree, below: list[_Rows], known: Mapp
     return below[0].decided(reading.used.every(tree.trees("deserializer"), known), FILTER)
 
 
+_FIRST = (("leftGroupingLen", "rightGroupingLen"), ("groupingAttributesLen", "initGroupingAttrsLen"))
+"""Of what goes in on either side, how many of the first columns it is grouped by: of cogroups, and of states with those that they begin with."""
+
+
 def _over_rows(reading: _Reading, tree: Tree, below: list[_Rows], known: Mapping[int, Uses]) -> _Rows:
     keys = [each for name in ("groupingAttributes", "leftGroup", "rightGroup") for each in tree.trees(name)]
-    counts = [tree.fields.get(name) for name in ("leftGroup", "rightGroup")]  # of a cogroup: the first columns of either side
-    first = [made.uses for count, side in zip(counts, below) if isinstance(count, int) for made in side.columns[:count]]
+    first = [made.uses for names in _FIRST for name, side in zip(names, below) for made in side.columns[: int(tree.fields.get(name) or 0)]]
     rows = reading.opaquely(tree, below, known)
     return rows.decided(reading.used.every(keys, known).union(*first), GROUP_BY) if keys or first else rows
 

@@ -45,6 +45,11 @@ def _of_rows(spark: Any, folder: str, into: str) -> None:
     spark.createDataFrame(_in(spark, folder).rdd.filter(lambda row: row.k == 3), "k long, v long").write.parquet(f"{folder}/{into}")
 
 
+def _cogrouped(spark: Any, folder: str) -> Any:
+    other = spark.read.json(f"{folder}/json").groupBy("v")
+    return _in(spark, folder).groupBy("k").cogroup(other).applyInPandas(lambda left, right: left.head(1)[["k"]].rename(columns={"k": "n"}), "n long")
+
+
 def _sql(text: str) -> Job:
     return lambda spark, folder: spark.sql(text.replace("FOLDER", folder)).collect()
 
@@ -296,6 +301,18 @@ k < in.k TRANSFORMATION
 k < in.v TRANSFORMATION
 v < in.k TRANSFORMATION
 v < in.v TRANSFORMATION
+"""),
+    "function over two groups": (lambda spark, folder: _cogrouped(spark, folder).write.parquet(f"{folder}/co"), """
+write succeeded
+read files in 20 rows
+read files json 20 rows
+created files co 5 rows
+* < in.k GROUP_BY
+* < json.v GROUP_BY
+n < in.k TRANSFORMATION
+n < in.v TRANSFORMATION
+n < json.k TRANSFORMATION
+n < json.v TRANSFORMATION
 """),
     "view": (_sql("create or replace temp view t_view (a) as select k + 1 from t_in where v > 3"), """
 command succeeded

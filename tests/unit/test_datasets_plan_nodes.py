@@ -122,8 +122,16 @@ def test_a_list_is_made_of_what_is_listed_in_an_order() -> None:
 
 def test_a_cogroup_is_grouped_by_the_first_columns_of_both() -> None:
     other = over("Relation", output=[column(3, "c"), column(4, "d")])
-    plan = over("FlatMapCoGroupsInPandas", SOURCE, other, leftGroup=1, rightGroup=1, output=[column(5, "e")])
-    assert told(plan)[1] == {"a GROUP_BY", "c GROUP_BY"}
+    for name in ("FlatMapCoGroupsInPandas", "FlatMapCoGroupsInArrow"):
+        assert told(over(name, SOURCE, other, leftGroupingLen=1, rightGroupingLen=1, output=[column(5, "e")]))[1] == {"a GROUP_BY", "c GROUP_BY"}
+    typed = over("CoGroup", SOURCE, other, leftGroup=[column(2, "b")], rightGroup=[column(4, "d")], outputObjAttr=column(5, "e"))
+    assert told(typed)[1] == {"b GROUP_BY", "d GROUP_BY"}
+
+
+def test_states_are_kept_by_the_first_columns_of_what_comes_and_of_what_they_begin_with() -> None:
+    first = over("Relation", output=[column(3, "c"), column(4, "d")])
+    plan = over("TransformWithStateInPySpark", SOURCE, first, groupingAttributesLen=2, initGroupingAttrsLen=1, outputAttrs=[column(5, "e")])
+    assert told(plan)[1] == {"a GROUP_BY", "b GROUP_BY", "c GROUP_BY"}
 
 
 def test_variables_that_are_made_of_data_are_leaves() -> None:
