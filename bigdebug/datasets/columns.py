@@ -42,7 +42,8 @@ class Made:
 @dataclass(frozen=True)
 class ColumnLineage:
     """Of a plan: its ``columns``, what decides over all of them (``whole``), its ``leaves`` by the numbers that uses name them by, and the
-    names of nodes that are not known (``opaque``): a column of such a node is said to be made of all that goes in. ``views`` says whether the
+    names of nodes that are not known (``opaque``): a column that such a node makes is said to be made of all that goes in, and what one that makes none uses
+    to decide over all rows. ``views`` says whether the
     plan reads any.
     """
 
@@ -119,11 +120,13 @@ class _Reading:
         return _Rows(tuple(Made(i, name, frozenset({Use(number, name)})) for i, name in named))
 
     def opaquely(self, tree: Tree, below: list[_Rows], known: Mapping[int, Uses]) -> _Rows:
-        """Of a function over rows: each column that it makes is made of all that go in."""
+        """Of a function over rows: each column that it makes is made of all that go in. What makes none may leave rows out, or put them together, by all that
+        its expressions use.
+        """
         made = [each for name in ("output", "outputAttrs", "resultAttrs", "outputObjAttr") for each in tree.trees(name) if each.id is not None]
         joined = _side_by_side(below)
         if not made:
-            return joined
+            return joined.decided(self.used.every(tree.expressions, known), JOIN if len(below) > 1 else FILTER)
         everything = done_to(union(each.uses for each in joined.columns), TRANSFORMATION)
         return joined.made([Made(each.id or 0, each.fields["name"], everything) for each in made])
 
@@ -294,8 +297,8 @@ def _round(reading: _Reading, tree: Tree, below: list[_Rows], known: Mapping[int
     return _Rows(tuple(Made(each.id or 0, each.fields["name"], NOTHING) for each in tree.trees("output")))
 
 
-def _as_of_join(reading: _Reading, tree: Tree, below: list[_Rows], known: Mapping[int, Uses]) -> _Rows:
-    conditions = [each for name in ("asOfCondition", "orderExpression", "toleranceAssertion") for each in tree.trees(name)]
+def _near_join(reading: _Reading, tree: Tree, below: list[_Rows], known: Mapping[int, Uses]) -> _Rows:
+    conditions = [each for name in ("asOfCondition", "orderExpression", "toleranceAssertion", "rankingExpression") for each in tree.trees(name)]
     return _join(reading, tree, below, known).decided(reading.used.every(conditions, known), JOIN)
 
 
@@ -328,5 +331,5 @@ _RULES: dict[str, _Rule] = {
     "View": _view, "DeserializeToObject": _deserialized, "SerializeFromObject": _serialized, "Project": _project, "Filter": _filter, "Aggregate": _aggregate, "Join": _join, "LateralJoin": _lateral_join, "Union": _set, "Intersect": _compared,
     "Except": _compared, "Distinct": _distinct, "Deduplicate": _distinct, "DeduplicateWithinWatermark": _distinct, "Sort": _sort, "Window": _window,
     "Generate": _generate, "Expand": _expand, "CTERelationDef": _shared, "CTERelationRef": _sharing,
-    "UnionLoop": _recursion, "UnionLoopRef": _round, "AsOfJoin": _as_of_join, "TypedFilter": _typed_filter,
+    "UnionLoop": _recursion, "UnionLoopRef": _round, "AsOfJoin": _near_join, "NearestByJoin": _near_join, "TypedFilter": _typed_filter,
 }

@@ -53,6 +53,11 @@ class Tree:
         return tuple(_trees(self.fields.get(field)))
 
     @property
+    def expressions(self) -> tuple[Tree, ...]:
+        """The trees of all of its fields."""
+        return tuple(each for name in self.fields for each in self.trees(name))
+
+    @property
     def output(self) -> tuple[Tree, ...]:
         """The columns that a leaf gives, wherever it has them."""
         return tuple(each for name in _OUTPUTS for each in self.trees(name))

@@ -316,6 +316,15 @@ def test_what_a_batch_could_not_save_is_not_written(recorded: Recorded) -> None:
     assert (stream.status, stream.writes) == ("succeeded", ())
 
 
+def test_a_join_to_the_nearest_rows_is_decided_by_what_ranks_them(recorded: Recorded) -> None:
+    one, other = recorded.spark.table("o_in"), recorded.spark.read.parquet(f"{recorded.folder}/in").withColumnRenamed("k", "w")
+    if not hasattr(one, "nearestByJoin"):
+        pytest.skip("this Spark has no such join")
+    (process,) = recorded.of(lambda spark, folder: one.nearestByJoin(other, F.abs(one.k - other.w), 1, mode="exact", direction="distance").select(one.s, other.v).collect())
+    assert {(edge.column, edge.used, edge.how) for edge in process.columns if edge.input.kind == "files"} == {("s", "s", "IDENTITY"), ("v", "v", "IDENTITY"), ("", "k", "JOIN")}
+    assert not process.opaque
+
+
 def test_a_database_that_is_called_in_capitals_is_dropped(recorded: Recorded) -> None:
     said = _sql(recorded, "create database if not exists o_gone", "drop database if exists O_Gone cascade", "drop database if exists O_Gone cascade")
     assert said == "command succeeded opaque tables of o_gone in other folders\ndropped files o_gone.db\n\ncommand succeeded"

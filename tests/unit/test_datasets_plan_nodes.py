@@ -84,6 +84,19 @@ def test_a_join_by_nearness_is_decided_by_what_it_compares() -> None:
     assert told(joined)[1] == {"a JOIN", "c JOIN"}
 
 
+def test_a_join_to_the_nearest_rows_is_decided_by_what_ranks_them() -> None:
+    other = over("Relation", output=[column(3, "c")])
+    joined = over("NearestByJoin", SOURCE, other, joinType={"object": "x.Inner$"}, rankingExpression=over("Subtract", column(1, "a"), column(3, "c")))
+    assert told(joined) == ({"a": {"a IDENTITY"}, "b": {"b IDENTITY"}, "c": {"c IDENTITY"}}, {"a JOIN", "c JOIN"}, ())
+
+
+def test_a_node_that_is_not_known_and_makes_no_column_decides_over_all_rows_by_what_it_uses() -> None:
+    odd = over("Odd", SOURCE, test=over("Add", column(1, "a")), others=[over("Literal", value="1")])
+    assert told(odd) == ({"a": {"a IDENTITY"}, "b": {"b IDENTITY"}}, {"a FILTER"}, ("Odd",))
+    other = over("Relation", output=[column(3, "c")])
+    assert told(over("Odd", SOURCE, other, test=column(3, "c")))[1] == {"c JOIN"}
+
+
 def test_views_are_leaves_where_that_is_asked() -> None:
     view = over("View", over("Project", SOURCE, projectList=[alias(3, "c", over("Add", column(1, "a")))]), desc={})
     assert told(view) == ({"c": {"a TRANSFORMATION"}}, set(), ())
