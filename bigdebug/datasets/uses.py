@@ -67,6 +67,9 @@ _MASKING = frozenset({
 })
 """Of what these give, nobody can tell what they were given."""
 
+_RANKS = frozenset({"Rank", "DenseRank", "PercentRank"})
+"""What these give is made of no value: what is below them is what their window is ordered by."""
+
 SubqueryReader = Callable[[Tree, Mapping[int, "Uses"]], tuple[list["Uses"], "Uses"]]
 VariableReader = Callable[[str], "Uses"]
 
@@ -112,6 +115,8 @@ class Reader:
             return given | whole | done_to(union(below), FILTER)
         if tree.name == "Alias" or _changes_nothing(tree):
             return below[0]
+        if tree.name in _RANKS:
+            return NOTHING
         if tree.name == "AggregateExpression":
             return below[0] | done_to(union(below[1:]), CONDITIONAL)  # FILTER (WHERE ...)
         if tree.name == "WindowExpression":
@@ -134,5 +139,5 @@ def _changes_nothing(tree: Tree) -> bool:
 
 
 def _conditions(name: str, children: int) -> range:
-    """Which children of an expression are conditions alone: a CASE lists each with its value, and a last value."""
-    return range(0, children - 1, 2) if name == "CaseWhen" else range(name == "If")
+    """Which children of an expression are conditions alone: a CASE lists each with its value, and a last value; a pivot selects by its first."""
+    return range(0, children - 1, 2) if name == "CaseWhen" else range(name in ("If", "PivotFirst"))

@@ -325,6 +325,18 @@ def test_a_join_to_the_nearest_rows_is_decided_by_what_ranks_them(recorded: Reco
     assert not process.opaque
 
 
+def test_what_ranks_and_selects_is_no_value(recorded: Recorded) -> None:
+    ranks = "rank() over (partition by k order by v) r, dense_rank() over (order by v) d, percent_rank() over (order by v) p, ntile(2) over (order by v) n"
+    summed, listed = (f"(select k, v, s from o_in) pivot ({what}(v) for s in ('1' as one))" for what in ("sum", "collect_list"))
+    made = [
+        {(edge.column, edge.used, edge.how) for edge in process.columns if edge.input.kind == "files"}
+        for process in recorded.of(lambda spark, folder: [spark.sql(text).collect() for text in (f"select {ranks} from o_in", f"select * from {summed}", f"select * from {listed}")])
+    ]
+    assert made[0] == {("r", "k", "WINDOW"), *((name, "v", "WINDOW") for name in "rdpn")}
+    for pivoted in made[1:]:
+        assert {each for each in pivoted if each[0] == "one"} == {("one", "v", "AGGREGATION"), ("one", "s", "CONDITIONAL")}
+
+
 def test_a_database_that_is_called_in_capitals_is_dropped(recorded: Recorded) -> None:
     said = _sql(recorded, "create database if not exists o_gone", "drop database if exists O_Gone cascade", "drop database if exists O_Gone cascade")
     assert said == "command succeeded opaque tables of o_gone in other folders\ndropped files o_gone.db\n\ncommand succeeded"

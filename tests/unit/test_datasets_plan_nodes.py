@@ -156,3 +156,17 @@ def test_variables_that_are_made_of_data_are_leaves() -> None:
 def test_a_function_of_python_over_a_group_is_an_aggregation() -> None:
     project = over("Aggregate", SOURCE, groupingExpressions=[], aggregateExpressions=[alias(3, "m", over("AggregateExpression", over("PythonUDAF", column(1, "a"))))])
     assert told(project) == ({"m": {"a AGGREGATION"}}, set(), ())
+
+
+def test_ranks_are_decided_by_the_order_and_made_of_no_value() -> None:
+    spec = over("WindowSpecDefinition", column(2, "b"), over("SortOrder", column(1, "a")))
+    for rank in ("Rank", "DenseRank", "PercentRank"):  # Spark puts what is ordered by below them
+        ranked = over("Window", SOURCE, windowExpressions=[alias(3, "r", over("WindowExpression", over(rank, column(1, "a")), spec))])
+        assert told(ranked)[0]["r"] == {"a WINDOW", "b WINDOW"}
+
+
+def test_what_a_pivot_turns_into_columns_selects_their_values() -> None:
+    first = over("PivotFirst", column(2, "b"), column(1, "a"))
+    first[0]["class"] = "x.aggregate.PivotFirst"
+    pivoted = over("Aggregate", SOURCE, groupingExpressions=[], aggregateExpressions=[alias(3, "p", over("AggregateExpression", first))])
+    assert told(pivoted)[0] == {"p": {"a AGGREGATION", "b CONDITIONAL"}}
