@@ -53,8 +53,7 @@ def build(
     Stays below ``memory`` bytes beyond what the process has. Raises ProvenanceError for triples that are none (and if ``strict`` for
     all that are not clean), StoreError where the disk is full or may not be written.
     """
-    if memory < LEAST:
-        raise ProvenanceError("An index is not built with so little memory", value=memory, remedy=f"Allow {LEAST >> 20} MB or more.")
+    check_memory(memory)
     try:
         with unfinished(target, replace) as folder:
             _Build(triples, folder, workflow, memory, Findings(strict), step).run()
@@ -65,6 +64,12 @@ def build(
             remedy="It takes some 40 bytes for each triple while it is built: name a directory where there is room." if full
             else "Name files that you may read, and a directory that you may write.",
         ) from problem
+
+
+def check_memory(memory: int) -> None:
+    """Raises ProvenanceError for memory that no index is built with."""
+    if memory < LEAST:
+        raise ProvenanceError("An index is not built with so little memory", value=memory, remedy=f"Allow {LEAST >> 20} MB or more.")
 
 
 @dataclass

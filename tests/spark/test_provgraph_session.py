@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 import bigdebug
+from benchmarks.memory import watching
 from bigdebug import Workflow
 from bigdebug.errors import ProvenanceError, UnknownItemError
 
@@ -80,15 +81,23 @@ def test_an_index_is_opened_again(dbg, triples, tmp_path):
 
 
 def test_large_partitions_are_streamed_in_parts(dbg, spark, monkeypatch):
-    monkeypatch.setattr("bigdebug.spark.provgraph.streaming._ROWS", 10)
-    graph = dbg.provenance(spark.range(1, 100, 1, 1).selectExpr("id - 1 parent", "id child", "'next' how"), plan="index", columns=("parent", "child", "how"))
+    monkeypatch.setattr("bigdebug.spark.provgraph.provenance._PORTIONS", 1 << 18)
+    graph = dbg.provenance(spark.range(1, 100, 1, 1).selectExpr("id - 1 parent", "id child", "'next' how"), plan="index", columns=("parent", "child", "how"), memory="128m")
     assert graph.report.edges == 99
     assert len(graph.ancestors(50)) == 50
 
 
+def test_memory_stays_below_the_limit_on_the_way_out_of_spark(dbg, spark):
+    long = spark.range(0, 800_000, 1, 8).selectExpr("concat('clean/', repeat('of a row ', 10), id) src", "concat('mean/', repeat('of a row ', 10), id) dst", "'avg' op")
+    dbg.provenance(long.limit(10), plan="index", memory="128m").close()
+    with watching() as watched:
+        dbg.provenance(long, plan="index", memory="128m").close()
+    assert watched.most - watched.before < 128, "megabytes"
+
+
 @pytest.mark.parametrize(
     ("given", "message"),
-    [({"plan": "fast"}, "no such plan"), ({"workflow": FLOW}, "no workflow"), ({"plan": "rq", "at": "somewhere"}, "Only an index"), ({"columns": ("src", "dst", "how")}, "no such column")],
+    [({"plan": "fast"}, "no such plan"), ({"workflow": FLOW}, "no workflow"), ({"plan": "rq", "at": "somewhere"}, "Only an index"), ({"columns": ("src", "dst", "how")}, "no such column"), ({"memory": 100}, "so little memory")],
 )
 def test_what_cannot_be_done_is_refused_by_name(dbg, triples, given, message):
     with pytest.raises(ProvenanceError, match=message):

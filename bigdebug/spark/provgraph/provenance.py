@@ -14,7 +14,8 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from bigdebug.errors import ProvenanceError
-from bigdebug.provgraph.graph import ProvenanceGraph, directory
+from bigdebug.provgraph.building import check_memory
+from bigdebug.provgraph.graph import ProvenanceGraph, directory, size_of
 from bigdebug.provgraph.graph import provenance as built
 from bigdebug.provgraph.membership import Columns, Listed
 from bigdebug.provgraph.sets import THRESHOLD, Sets, check_threshold
@@ -31,6 +32,9 @@ from bigdebug.spark.sql.actions import unheard
 
 _BUILDING = 60
 """Bytes on disk that a triple takes at most while its index is built, beside its texts."""
+
+_PORTIONS = 16
+"""Portions of the memory allowed of which rows are one while they are on their way into an index."""
 
 _log = logging.getLogger(__name__)
 
@@ -103,6 +107,9 @@ def provenance(
         has_tables(workflow)
     if at is not None:
         at = directory(at)
+    allowed = size_of(memory)
+    if plan not in PLANS:
+        check_memory(allowed)
     rows = read(frame, columns, workflow)
     why = "as asked"
     if plan == "auto":
@@ -115,8 +122,8 @@ def provenance(
         far = SparkGraph(Prepared(rows, workflow, threshold, splits, strict), plan, why)
         far.report.warn(_log)
         return far
-    with batches(rows) as reader:
-        graph = built(reader, _here(workflow), at=at, memory=memory, strict=strict, replace=replace, progress=progress)
+    with batches(rows, allowed // _PORTIONS) as reader:
+        graph = built(reader, _here(workflow), at=at, memory=allowed, strict=strict, replace=replace, progress=progress)
     return IndexedGraph(graph, frame.sparkSession, why, threshold, splits)
 
 

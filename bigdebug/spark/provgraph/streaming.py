@@ -15,55 +15,69 @@ from bigdebug.spark.provgraph.kept import kept, let_go
 from bigdebug.spark.sql.actions import unheard
 from bigdebug.spark.sql.plans.catalyst import Catalyst, bounded
 
-_ROWS = 2_000_000
-"""Rows that are brought to the driver at once, or thereabouts."""
+PORTION = 1 << 26
+"""Bytes of rows that are brought to the driver at once, or thereabouts, where nobody says how many may be."""
+
+_CELL = 8
+"""Bytes of a number, and of where a text ends."""
 
 
 @contextmanager
-def batches(frame: Any) -> Iterator[pa.RecordBatchReader]:
-    """Within: the rows of a kept DataFrame, which is let go afterwards."""
+def batches(frame: Any, portion: int = PORTION) -> Iterator[pa.RecordBatchReader]:
+    """Within: the rows of a kept DataFrame, which is let go afterwards; the driver holds ``portion`` bytes of them at a time, or thereabouts."""
     try:
-        if max(_counts(frame).values(), default=0) > _ROWS:
-            before, frame = frame, kept(frame.repartition(2 * sum(_counts(frame).values()) // _ROWS + 1), "reading provenance")
+        weights = _weights(frame)
+        if max(weights.values(), default=0) > portion:
+            before, frame = frame, kept(frame.repartition(2 * sum(weights.values()) // portion + 1), "reading provenance")
             let_go(before)
-        parts = (batch for table in tables(frame) for batch in table.to_batches())
-        yield pa.RecordBatchReader.from_batches(_schema(frame), parts)
+        yield pa.RecordBatchReader.from_batches(_schema(frame), _one_by_one(tables(frame, portion)))
     finally:
         let_go(frame)
 
 
-def tables(frame: Any) -> Iterator[pa.Table]:
-    """The rows of a kept DataFrame, or of some of its columns: a job for each two million or, if that is more, each partition. They cross the gateway and no
-    file: on a cluster there is no directory that driver and executors share.
+def tables(frame: Any, portion: int = PORTION) -> Iterator[pa.Table]:
+    """The rows of a kept DataFrame, or of some of its columns: a job for each ``portion`` bytes or, if that is more, each partition. They cross the gateway and
+    no file: on a cluster there is no directory that driver and executors share.
     """
     catalyst, schema = Catalyst(frame.sparkSession), _schema(frame)
     rdd, kinds = frame._jdf.queryExecution().toRdd(), frame._jdf.schema()
-    counts = _counts(frame)
-    if not counts:
+    weights = _weights(frame)
+    if not weights:
         yield schema.empty_table()
-    for together in _waves(counts):
+    for together in _waves(weights, portion):
         with bounded():
             yield PandasConversionMixin.toArrow(catalyst.of_rdd(pruned(catalyst.jvm, rdd, together), kinds)).cast(schema)
+
+
+def _one_by_one(some: Iterator[pa.Table]) -> Iterator[pa.RecordBatch]:
+    """The batches of tables, of which none is held any more when the next one is brought."""
+    for table in some:
+        left = table.to_batches()[::-1]
+        del table
+        while left:
+            yield left.pop()
 
 
 def _schema(frame: Any) -> pa.Schema:
     return PandasConversionMixin.toArrow(frame.limit(0)).schema
 
 
-def _counts(frame: Any) -> dict[int, int]:
-    """How many rows each partition has that has any."""
-    return dict(unheard(frame.groupBy(F.spark_partition_id()).agg(F.count(F.lit(1))), "collect"))
+def _weights(frame: Any) -> dict[int, int]:
+    """How many bytes the rows of each partition take that has any."""
+    texts = [F.coalesce(F.octet_length(name), F.lit(0)) for name, kind in frame.dtypes if kind == "string"]
+    row = sum(texts, F.lit(_CELL * len(frame.columns)))
+    return dict(unheard(frame.groupBy(F.spark_partition_id()).agg(F.sum(row)), "collect"))
 
 
-def _waves(rows: dict[int, int]) -> Iterator[list[int]]:
-    """The partitions that have rows, as many together as there may be rows."""
+def _waves(weights: dict[int, int], portion: int) -> Iterator[list[int]]:
+    """The partitions that have rows, as many together as may be brought at once."""
     wave: list[int] = []
-    count = 0
-    for partition in sorted(rows):
-        if wave and count + rows[partition] > _ROWS:
+    held = 0
+    for partition in sorted(weights):
+        if wave and held + weights[partition] > portion:
             yield wave
-            wave, count = [], 0
+            wave, held = [], 0
         wave.append(partition)
-        count += rows[partition]
+        held += weights[partition]
     if wave:
         yield wave
