@@ -77,7 +77,7 @@ GROUP BY touch.other HAVING {{some}}(some_written.began) > {{some}}(some_read.ov
 
 _OVERWRITTEN = f"""{_ONE},
 some_over (dataset, began, flow) AS MATERIALIZED (
-    SELECT w.dataset, MAX(p.started), w.flow FROM json_each(:reached) some CROSS JOIN passage w ON w.dataset = some.value AND w.written = 1 AND w.mode = 'overwritten'
+    SELECT w.dataset, MAX(p.started), w.flow FROM json_each(:reached) some CROSS JOIN passage w ON w.dataset = some.value AND w.written = 1 AND w.mode IN ('overwritten', 'truncated')
     CROSS JOIN process p ON p.flow = w.flow AND p.status = 'succeeded' WHERE NOT EXISTS (
         SELECT 1 FROM passage itself CROSS JOIN touch ON touch.dataset = itself.dataset AND touch.other = w.dataset WHERE itself.flow = w.flow AND itself.written = 0
     ) GROUP BY w.dataset

@@ -19,8 +19,10 @@ STATUSES = ("running", "succeeded", "failed", "lost")
 
 """How it stands with a process; it is lost if its session died before it ended."""
 
-MODES = ("read", "created", "appended", "overwritten", "written", "dropped", "renamed", "defined")
-"""What a process did to a dataset."""
+MODES = ("read", "created", "appended", "overwritten", "written", "truncated", "altered", "dropped", "renamed", "defined")
+"""What a process did to a dataset: "written" puts rows in the place of some of those that were there, "altered" changes what the catalog says of it, or of which
+partitions it is made. What was stored before there were these two has a truncated table as "overwritten", and an altered one as "defined".
+"""
 
 
 @dataclass(frozen=True, order=True)

@@ -73,6 +73,8 @@ def _pipeline(spark: SparkSession, folder: Path) -> None:
     stream = spark.readStream.schema(spark.read.parquet(str(folder / "orders")).schema).parquet(str(folder / "orders")).select("id")
     query = stream.writeStream.format("json").option("checkpointLocation", str(folder / "check")).trigger(availableNow=True).start(str(folder / "streamed"))
     query.awaitTermination()
+    spark.sql("ALTER TABLE exported_sales ADD COLUMNS (c INT)")
+    spark.sql("TRUNCATE TABLE exported_sales")
     spark.sql("DROP TABLE exported_sales")
     spark.catalog.dropTempView("exported_orders")
 
@@ -112,6 +114,11 @@ def test_a_table_that_was_made_by_a_query_says_of_which_columns(told: Told) -> N
     assert {use["field"] for use in lineage["dataset"]} == {"id", "מחיר"}
 
 
+def test_what_became_of_a_table_is_told_step_by_step(told: Told) -> None:
+    states = [event["outputs"][0]["facets"].get("lifecycleStateChange", {}).get("lifecycleStateChange") for event in told.ends("exported_sales")]
+    assert states == ["CREATE", None, "ALTER", "TRUNCATE", "DROP"]
+
+
 def test_what_failed_says_why(told: Told) -> None:
     (failed,) = [event for event in told.events if event["eventType"] == "FAIL"]
     assert "no such price" in failed["run"]["facets"]["errorMessage"]["message"]
@@ -121,6 +128,12 @@ def test_a_stream_is_one(told: Told) -> None:
     (streamed,) = told.ends("/streamed")
     assert streamed["job"]["facets"]["jobType"]["processingType"] == "STREAMING"
     assert {event["run"]["runId"] for event in told.running} <= {streamed["run"]["runId"]}
+
+
+def test_atlas_has_no_process_that_puts_rows_into_a_table_by_a_truncation(told: Told) -> None:
+    jobs = [entity["attributes"]["name"] for entity in told.entities if entity["typeName"] == "spark_process"]
+    assert any("create_data_source_table" in job for job in jobs)
+    assert not any("truncate" in job or "drop" in job for job in jobs)
 
 
 def test_atlas_knows_the_files_the_table_and_its_columns(told: Told) -> None:

@@ -43,7 +43,7 @@ def test_names_that_differ_by_case_alone_are_one(recorded: Recorded) -> None:
         "create or replace temp view O_VIEW as select v as k from o_in", "cache table o_VIEW", "drop view O_view",
     )
     assert [line for line in said.splitlines() if line != line.lower() and "<" not in line] == []
-    assert {"dropped table default.o_named", "dropped view o_view", "overwritten table default.o_case 0 rows"} <= set(said.splitlines())
+    assert {"dropped table default.o_named", "dropped view o_view", "truncated table default.o_case 0 rows"} <= set(said.splitlines())
     assert said.count("defined view o_view") == 2
 
 

@@ -437,8 +437,8 @@ renamed view t_new
 k < in.k IDENTITY
 v < in.v IDENTITY
 """),
-    "add column": (_sql("alter table d_made add columns (c int)"), "command succeeded\ndefined table default.d_made"),
-    "truncate": (_sql("truncate table d_made"), "command succeeded\noverwritten table default.d_made 0 rows"),
+    "add column": (_sql("alter table d_made add columns (c int)"), "command succeeded\naltered table default.d_made"),
+    "truncate": (_sql("truncate table d_made"), "command succeeded\ntruncated table default.d_made 0 rows"),
     "rename": (_sql("alter table d_as rename to d_renamed"), """
 command succeeded
 read table default.d_as

@@ -108,6 +108,12 @@ def test_what_was_overwritten_by_another_version_of_a_job_is_said(asked: Dataset
         assert not answer.notes  # it is the same with the one as with the other
 
 
+def test_a_table_that_was_truncated_since_is_said(asked: Datasets) -> None:
+    asked.store.record(done(1, FILES, RAW, ("a", "a"), job="one"), replace(done(2, FILES, RAW, job="empty", mode="truncated"), reads=()))
+    asked.store.record(done(3, FILES, Dataset("file", "/other"), ("a", "a"), job="two", mode="appended"))
+    assert "was overwritten since by another job" in notes(asked.upstream("f_csv"))
+
+
 def test_what_is_appended_is_beside_what_was_there(asked: Datasets) -> None:
     asked.store.record(done(1, FILES, RAW, ("a", "gross"), job="one", mode="overwritten"), done(2, FILES, RAW, ("a", "net"), job="two", mode="appended"))
     assert not asked.upstream("f_csv", "a").notes

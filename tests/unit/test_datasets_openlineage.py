@@ -12,7 +12,7 @@ from hypothesis import given, settings
 
 from bigdebug.datasets.collectors import body_of
 from bigdebug.datasets.facets import PRODUCER
-from bigdebug.datasets.model import Access, Cell, ColumnEdge, Dataset, Field, Process
+from bigdebug.datasets.model import MODES, Access, Cell, ColumnEdge, Dataset, Field, Process
 from bigdebug.datasets.openlineage import events
 from bigdebug.datasets.uses import DIRECT
 from tests.processes import processes
@@ -125,8 +125,12 @@ def test_what_its_session_left_running_is_aborted() -> None:
     assert [(event["eventType"], event["eventTime"]) for event in map(read, events(running, over=ENDED))][1:] == [("ABORT", "2026-11-27T01:02:05+00:00")]
 
 
-@pytest.mark.parametrize(("mode", "state"), [("overwritten", "OVERWRITE"), ("dropped", "DROP"), ("truncated", "TRUNCATE"), ("appended", None), ("written", None)])
+@pytest.mark.parametrize(("mode", "state"), [
+    ("created", "CREATE"), ("appended", None), ("overwritten", "OVERWRITE"), ("written", None), ("truncated", "TRUNCATE"), ("altered", "ALTER"), ("dropped", "DROP"),
+    ("renamed", "RENAME"), ("defined", "CREATE"),
+])
 def test_what_became_of_a_dataset_is_told(mode: str, state: str | None) -> None:
+    assert mode in MODES
     (told,) = read(events(changed(writes=(Access(SALES, mode),)))[-1])["outputs"]
     assert told["facets"].get("lifecycleStateChange", {}).get("lifecycleStateChange") == state
 

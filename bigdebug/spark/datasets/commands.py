@@ -180,7 +180,7 @@ def _cached_as(r: Relations, tree: Tree, node: Node) -> Target:
 def _named(field: str, mode: str, emptied: bool, r: Relations, tree: Tree, node: Node) -> Target:
     """A command over a TableIdentifier."""
     identifier = getattr(node, field)()
-    found = r.there(identifier) if mode == "defined" else None
+    found = r.there(identifier) if mode == "altered" else None
     if found is not None:
         return Target(r.of_catalog(found), mode, schema=_schema(found))
     return Target(r.of_identifier(identifier, "view" if tree.fields.get("isView") else "table"), mode, emptied=emptied)
@@ -330,17 +330,17 @@ COMMANDS: dict[str, Callable[[Relations, Tree, Node], Target | None]] = {
     "CreateDataSourceTableCommand": _created, "CreateTableCommand": _created, "CreateTableLikeCommand": _like,
     "CreateViewCommand": _view, "CreateTempViewUsing": _view_using, "AlterViewAsCommand": _view_again,
     "CacheTable": _cached, "CacheTableAsSelect": _cached_as,
-    "TruncateTableCommand": partial(_named, "tableName", "overwritten", True), "TruncateTable": partial(_resolved, "table", "overwritten", True),
+    "TruncateTableCommand": partial(_named, "tableName", "truncated", True), "TruncateTable": partial(_resolved, "table", "truncated", True),
     "DropTableCommand": _dropped, "DropTempViewCommand": _dropped_view,
     **dict.fromkeys(("DropTable", "DropView"), _dropped_v2),
     "DropNamespace": _database,
     "AlterTableRenameCommand": _renamed, "RenameTable": _renamed_v2,
-    **dict.fromkeys(("AlterTableAddColumnsCommand",), partial(_named, "table", "defined", False)),
+    "AlterTableAddColumnsCommand": partial(_named, "table", "altered", False),
     **dict.fromkeys(
         ("AlterTableChangeColumnCommand", "AlterTableSetLocationCommand", "AlterTableAddPartitionCommand", "AlterTableDropPartitionCommand", "AlterTableRenamePartitionCommand"),
-        partial(_named, "tableName", "defined", False),
+        partial(_named, "tableName", "altered", False),
     ),
-    **dict.fromkeys(("AddColumns", "AlterColumns", "DropColumns", "RenameColumn", "ReplaceColumns", "SetTableLocation"), partial(_resolved, "table", "defined", False)),
+    **dict.fromkeys(("AddColumns", "AlterColumns", "DropColumns", "RenameColumn", "ReplaceColumns", "SetTableLocation"), partial(_resolved, "table", "altered", False)),
     "SetVariable": _variables,
     "LoadDataCommand": _loaded, "WriteToMicroBatchDataSourceV1": _batch, "WriteToMicroBatchDataSource": _batch_v2,
     "CreateTable": partial(_resolved, "name", "created", False), "ReplaceTable": partial(_resolved, "name", "overwritten", True),
