@@ -49,8 +49,8 @@ class Feeding(Tracer):
         ``splits`` of the workflow (lists of tables; found if None). "auto": the index, if half of the free disk takes it; else csprov, or without a workflow ccprov.
 
         Of a run, or of what ``capture`` gave: the graph of its lineage. Items are the records of its sources, of its result, and of operators between, those where goBack()
-        stops and those that ``tables`` names (``tables={"delays": df}``); with ``values``, those of DataFrames are values of columns, as ``trace.columns`` tells of
-        them. Its questions take traces over the run, too, and ``graph.traces(answer)`` gives traces. Raises UntraceableError where lineage is more than which
+        stops and those that ``tables`` names (``tables={"delays": df}``); with ``values``, those of DataFrames are values of columns, and each triple is one step between
+        these. Its questions take traces over the run, too, and ``graph.traces(answer)`` gives traces. Raises UntraceableError where lineage is more than which
         records were made of which.
 
         The triples are read once, when this is called, and are not looked at later. Raises ProvenanceError for columns without ids, and if ``strict`` for triples

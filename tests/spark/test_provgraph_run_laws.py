@@ -1,4 +1,7 @@
-"""Law: of random programs and queries, the graph of a run gives what traces give, backward and forward, or the export is refused by name."""
+"""Law: of random programs and queries, the graph of a run gives what traces give, backward and forward, or the export is refused by name.
+
+Its triples are the query's steps, one each; their closure, over all of a value's ancestors, is what ``trace.columns`` tells.
+"""
 
 from __future__ import annotations
 
@@ -63,7 +66,7 @@ def compared(dbg: Any, world: World) -> None:
     whole = dbg.lineage(run)
     try:
         graph = dbg.provenance(run)
-        values = dbg.provenance(run, values=True)
+        values = [dbg.provenance(run, values=True)]
     except (UntraceableError, NondeterminismError) as refused:
         event(f"refused: {str(refused).split(':')[-1][:60]}")
         return
@@ -71,18 +74,43 @@ def compared(dbg: Any, world: World) -> None:
     root = whole.operators[0]
     if root in whole.run.questions.leaves:
         return
+    try:
+        some = [o for o in whole.run.graph if o.id not in whole.run.questions.leaves][:3]
+        values.append(dbg.provenance(run, values=True, tables={f"step {o.id}": o for o in some}))
+    except (UntraceableError, NondeterminismError) as refused:
+        event(f"not at every operator: {str(refused).split(':')[-1][:60]}")
+    for each in values:
+        in_steps(each, whole.run)
     names = whole._steps.every(root)
     for place in range(min(len(names), 4)):
         one = whole.named(names.slice(place, 1))
-        found = graph.traces(graph.ancestors(one))
+        back = graph.traces(graph.ancestors(one))
         sources = one.goBackAll()
         for name in whole.run.input_names().values():
-            assert rids_of(found, name) == sorted(sources._occurrence(name).rids().tolist())
+            assert rids_of(back, name) == sorted(sources._occurrence(name).rids().tolist())
+        columns = [a.name() for a in whole.run.questions.shown(root)[1]]
         for column, origins in one.columns.items():
-            if list(one.columns).count(column) > 1 or f"{graph.items(one)[0]}.{column}" not in values.items(one):
+            if columns.count(column) > 1:
                 continue
             cells = {f"{source}[{rid}].{name}" for source, name in (o.split(".", 1) for o in origins) for rid in sources._occurrence(source).rids()}
-            assert set(values.ancestors(f"{graph.items(one)[0]}.{column}")) == cells
+            for each in values:
+                [cell] = [item for item in each.items(one) if item.endswith(f"].{column}")]
+                found = each.ancestors(cell)
+                assert {item for item, table in zip(found, found.tables) if table in sources.inputs} == cells
+
+
+def in_steps(values: Any, run: Any) -> None:
+    """Each triple leads from a level of the query to the one right above it, and its operation is what is between."""
+    steps = run.questions.steps(values._stops)
+    level = {table: number for number, table in values._exported.tables.items()}
+    if not len(values):
+        return
+    found = values.ancestors(values.first(limit=None))
+    below, above = (values.index.tables_of(end) for end in (found.walked.triples.src, found.walked.triples.dst))
+    for source, made, op in zip(below, above, found.triples["op"]):
+        assert source != made
+        assert level[source] in steps.next_to(level[made], ahead=False)
+        assert op.split(" > ")[-1] == run.graph[level[made]].name
 
 
 @FEW

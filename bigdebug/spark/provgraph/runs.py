@@ -20,7 +20,8 @@ from bigdebug.provgraph.recorded import ITEMS, TRIPLES, Exported, RunRecords
 from bigdebug.provgraph.workflow import Workflow
 from bigdebug.spark.provgraph.answers import FrameAnswer
 from bigdebug.spark.provgraph.provenance import IndexedGraph
-from bigdebug.spark.provgraph.queried import QueryRows, QueryValues
+from bigdebug.spark.provgraph.queried import QueryRows
+from bigdebug.spark.provgraph.values import QueryValues
 from bigdebug.spark.rdd.lineage_rdd import LineageRDD
 from bigdebug.spark.sql.lineage_frame import LineageFrame
 from bigdebug.spark.sql.runs import FrameRun
@@ -80,15 +81,11 @@ def exported(
     run: Run = whole.run
     if not isinstance(tables, Mapping) or not all(isinstance(name, str) for name in tables):
         raise UnknownOperatorError("tables= has names of operators", value=tables, remedy='Give tables={"delays": df}.')
-    if values and tables:
-        raise UnknownOperatorError(
-            "Values are told of sources and of the result alone, and tables= names other operators", value=list(tables), remedy="Leave out tables=, or values=True.",
-        )
     names = _operators(run, tables)
     stops = frozenset(names)
     found: Any
     if isinstance(run, FrameRun):
-        found = QueryValues(run) if values else QueryRows(run, stops, names)
+        found = (QueryValues if values else QueryRows)(run, stops, names)
     elif values:
         raise UnknownOperatorError("Records of an RDD have no columns, so of their values nothing is known", value=run.name, remedy="Leave out values=True.")
     else:

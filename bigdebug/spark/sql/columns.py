@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 
 from bigdebug.spark.sql.leaf import Leaf
 from bigdebug.spark.sql.plans.catalyst import Catalyst
@@ -11,32 +12,52 @@ from bigdebug.spark.sql.plans.expressions import Expr
 from bigdebug.spark.sql.plans.reading import PlanOperator
 
 Origins = frozenset[tuple[int, str]]
-"""Columns of sources: operator and name."""
+"""Columns of sources, or of what is taken for one: operator and name."""
+
+_NOWHERE: Mapping[int, Sequence[str]] = MappingProxyType({})
 
 _MADE = {"Project": "projectList", "Aggregate": "aggregateExpressions", "Window": "windowExpressions"}
 
 
-def column_origins(catalyst: Catalyst, root: PlanOperator, leaves: Mapping[int, Leaf]) -> list[tuple[str, Origins]]:
+def column_origins(
+    catalyst: Catalyst, root: PlanOperator, leaves: Mapping[int, Leaf], stops: Mapping[int, Sequence[str]] = _NOWHERE,
+) -> list[tuple[str, Origins]]:
     """For each column of the result, in order, its name and the columns that its value is computed from.
 
-    What only decides which rows there are (conditions, keys of joins) is not among them. Costs some calls of the JVM for each
-    expression, no job.
+    ``stops`` are operators below ``root`` that are taken for sources, with what their columns are called, in order: nobody looks behind them. What only decides
+    which rows there are (conditions, keys of joins) is not among them. Costs some calls of the JVM for each expression, no job.
     """
-    shown = {a.exprId().id(): frozenset([(leaf.operator, a.name())]) for leaf in leaves.values() if leaf.view for a in leaf.columns(catalyst)}
-    return _Columns(catalyst, shown).of(root)
+    within = list(_within(root, stops))
+    here = {operator.id for operator in within}
+    shown = {
+        a.exprId().id(): frozenset([(leaf.operator, a.name())])
+        for leaf in leaves.values() if leaf.view and leaf.operator in here for a in leaf.columns(catalyst)
+    }
+    return _Columns(catalyst, shown, {stop: names for stop, names in stops.items() if stop != root.id}).of(within)
+
+
+def _within(root: PlanOperator, stops: Iterable[int]) -> Iterator[PlanOperator]:
+    """The operators that a result is made of, from sources or ``stops`` on, itself last."""
+    for child in root.parents:
+        if child.id in stops:
+            yield child
+        else:
+            yield from _within(child, stops)
+    yield root
 
 
 class _Columns:
-    def __init__(self, catalyst: Catalyst, shown: Mapping[int, Origins]) -> None:
+    def __init__(self, catalyst: Catalyst, shown: Mapping[int, Origins], stops: Mapping[int, Sequence[str]]) -> None:
         """``shown`` are the columns that names of sources show, by id."""
         self._catalyst = catalyst
         self._shown = shown
+        self._stops = stops
 
-    def of(self, root: PlanOperator) -> list[tuple[str, Origins]]:
+    def of(self, operators: Sequence[PlanOperator]) -> list[tuple[str, Origins]]:
         known: dict[int, Origins] = {}
-        for operator in root:
+        for operator in operators:
             self._read(operator, known)
-        return [(column.name(), known.get(column.exprId().id(), frozenset())) for column in self._output(root)]
+        return [(column.name(), known.get(column.exprId().id(), frozenset())) for column in self._output(operators[-1])]
 
     def _output(self, operator: PlanOperator) -> list[Expr]:
         return self._catalyst.items(operator.node.output())
@@ -45,7 +66,11 @@ class _Columns:
         """Note where the columns come from that an operator makes. Inputs, and subqueries, have been read before."""
         c, node, name = self._catalyst, operator.node, operator.name
         asked = [o for s in operator.subqueries for column in self._output(s) for o in known.get(column.exprId().id(), ())]
-        if operator.name == DOMAIN:
+        if operator.id in self._stops:
+            # Also columns that it passes on, by the ids that they had below. One that stands there twice is what it is called first.
+            columns = list(zip(self._output(operator), self._stops[operator.id], strict=True))
+            known.update({a.exprId().id(): frozenset([(operator.id, name)]) for a, name in reversed(columns)})
+        elif operator.name == DOMAIN:
             known.update({a.exprId().id(): self._from([a], known) for a in c.items(node.aggregateExpressions())})
         elif not operator.inputs:
             known.update({a.exprId().id(): frozenset([(operator.id, a.name())]) for a in self._output(operator)})
