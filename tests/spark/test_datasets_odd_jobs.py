@@ -160,6 +160,19 @@ dropped view o_using
 """.strip()
 
 
+def test_a_temporary_view_that_is_altered_is_still_that_view(recorded: Recorded) -> None:
+    def job(spark: Any, folder: str) -> None:
+        for kind, name in (("temp", "o_again"), ("global temp", "global_temp.o_every"), ("", "o_stays")):
+            source = f"parquet.`{folder}/in`"
+            for text in (f"create {kind} view {name.removeprefix('global_temp.')} as select k from {source}", f"alter view {name} as select v as k from {source}", f"drop view {name}"):
+                spark.sql(text)
+
+    written = [(access.dataset, access.mode) for process in recorded.of(job) for access in process.writes]
+    assert [mode for _, mode in written] == ["defined", "defined", "dropped"] * 3
+    assert [dataset.name for dataset in dict(written)] == ["o_again", "global_temp.o_every", "default.o_stays"]
+    assert [dataset.namespace.partition(":")[0] for dataset in dict(written)] == ["spark", "spark", "file"]
+
+
 def test_a_table_that_a_batch_creates_is_one_dataset(recorded: Recorded) -> None:
     def each(batch: Any, number: int) -> None:
         batch.groupBy("k").count().write.mode("append").saveAsTable("o_batch")

@@ -164,7 +164,10 @@ def _view_using(r: Relations, tree: Tree, node: Node) -> Target:
 
 
 def _view_again(r: Relations, tree: Tree, node: Node) -> Target:
-    return Target(r.of_identifier(node.name(), "view"), "defined", _source(tree, node))
+    """ALTER VIEW ... AS. The session is not asked of which kind it is, for it may be gone by now: one that stays is named with its database."""
+    name = node.name()
+    database = str(name.database().get()) if name.database().isDefined() else ""
+    return Target(r.of_view(name, {"": "LocalTempView", "global_temp": "GlobalTempView"}.get(database, "PersistedView")), "defined", _source(tree, node))
 
 
 def _cached(r: Relations, tree: Tree, node: Node) -> Target:
