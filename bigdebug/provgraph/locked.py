@@ -8,6 +8,7 @@ import fcntl
 import glob
 import os
 import shutil
+import stat
 import tempfile
 import weakref
 from pathlib import Path
@@ -63,6 +64,7 @@ def take_place(path: Path, target: Path) -> None:
     Raises StoreError where somebody else puts one there, or takes it away, at the same moment.
     """
     try:
+        _open_as(path, target)
         _exchange(path, target)
     except OSError as problem:
         if problem.errno not in (errno.ENOTEMPTY, errno.EEXIST, errno.ENOENT):
@@ -70,6 +72,18 @@ def take_place(path: Path, target: Path) -> None:
         raise StoreError(
             "Another process built at the same place meanwhile", value=str(target), remedy="Open what it built by bigdebug.open, or build once more."
         ) from problem
+
+
+def _open_as(path: Path, target: Path) -> None:
+    """Lets those into a directory who may go into the one that it takes the place of; where there is none, into one that this user makes there.
+
+    Until now it was this user's alone, for it was temporary.
+    """
+    new = path / f"{LOCK}.mode"  # made as any other, for that is how to learn what the process, and the folder, make of modes
+    new.mkdir()
+    mode = (target if target.is_dir() else new).stat().st_mode
+    new.rmdir()
+    path.chmod(stat.S_IMODE(mode))
 
 
 def _exchange(path: Path, target: Path) -> None:

@@ -2,6 +2,7 @@
 
 import os
 import signal
+import stat
 import subprocess
 import sys
 import textwrap
@@ -94,6 +95,21 @@ def interrupted_at(monkeypatch, numbers, index):
     with pytest.raises(KeyboardInterrupt):
         bigdebug.provenance(FRAME[:1], at=index, replace=True, progress=False)
     monkeypatch.undo()
+
+
+@pytest.mark.parametrize(("umask", "mode"), [(0o022, 0o755), (0o027, 0o750)])
+def test_an_index_is_open_to_those_whom_its_directory_is_open_to(tmp_path, umask, mode):
+    before = os.umask(umask)
+    try:
+        bigdebug.provenance(FRAME, at=tmp_path / "index", progress=False)
+        assert stat.S_IMODE((tmp_path / "index").stat().st_mode) == mode
+        (tmp_path / "shared").mkdir()
+        (tmp_path / "shared").chmod(0o2775)
+        for _ in range(2):
+            bigdebug.provenance(FRAME, at=tmp_path / "shared", replace=True, progress=False)
+            assert stat.S_IMODE((tmp_path / "shared").stat().st_mode) == 0o2775
+    finally:
+        os.umask(before)
 
 
 def test_an_index_that_cannot_be_replaced_stays(tmp_path, monkeypatch):
