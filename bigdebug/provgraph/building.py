@@ -105,7 +105,8 @@ class _Build:
         self.findings.add("cycles", found.items, circle(steps.ids, found))
         lost = sum(self.findings.count(kind) for kind in ("malformed", "missing", "self-loops"))
         report = ImportReport(
-            self.rows + lost, edges, coded.ids.count, coded.operations.count, self.findings.found(), time.monotonic() - begun, self.folder.bytes
+            self.rows + lost, edges, coded.ids.count, coded.operations.count, self.findings.found(), time.monotonic() - begun, self.folder.bytes,
+            self.workflow.unlooked if self.workflow else (),
         )
         self.folder.close(
             {

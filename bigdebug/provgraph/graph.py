@@ -57,6 +57,7 @@ class ProvenanceGraph:
 
     @property
     def workflow(self) -> Workflow | None:
+        """The workflow, if it says which table an item is of."""
         return self.index.workflow
 
     def ancestors(self, items: Any, depth: int | None = None, limit: int | None = None) -> Answer:
@@ -88,9 +89,7 @@ class ProvenanceGraph:
         Raises ProvenanceError for a table that the workflow does not have.
         """
         questions.require_count("limit", limit)
-        if table is not None and self.workflow is None:
-            raise ProvenanceError("The graph has no tables", value=table, remedy="Import it with a workflow that says which items they have.")
-        place = None if table is None or self.workflow is None else self.workflow.place(table)
+        place = None if table is None else questions.place_of(self.workflow, table)
         found: list[Any] = []
         for start in range(0, self.index.items, _BLOCK):
             codes = np.arange(start, min(start + _BLOCK, self.index.items))

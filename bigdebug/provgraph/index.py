@@ -32,7 +32,7 @@ class Index:
     """Items, operations, and the triples in both directions.
 
     ``backward`` leads from an item to those it was derived from (dst to src), ``forward`` to those derived from it. ``tables`` has the
-    place in ``workflow.tables`` of each item's table, NO_TABLE where none is known; without a workflow both are None.
+    place in ``workflow.tables`` of each item's table, NO_TABLE where none is known; without a workflow that says which items tables have, both are None.
     """
 
     ids: Ids

@@ -19,6 +19,7 @@ from bigdebug.errors import ProvenanceError
 from bigdebug.provgraph.answer import Answer, distinct_ids, named_few
 from bigdebug.provgraph.index import Index
 from bigdebug.provgraph.walking import Codes, Triples, Walked, distinct, walk, within
+from bigdebug.provgraph.workflow import Workflow
 from bigdebug.shown import counted
 
 
@@ -156,6 +157,13 @@ def _answered(index: Index, kind: str, items: Any, depth: Any, limit: Any) -> An
     backward = kind == "ancestors"
     along = index.backward if backward else index.forward
     return Answer(index, kind, asked, walk(along, asked, backward=backward, depth=depth, limit=limit))
+
+
+def place_of(workflow: Workflow | None, table: str) -> int:
+    """The place of a table that is asked about. Raises ProvenanceError where items are of no tables, and for a table that the workflow does not have."""
+    if workflow is None:
+        raise ProvenanceError("The graph has no tables", value=table, remedy="Import it with a workflow that says which items they have.")
+    return workflow.place(table)
 
 
 def require_count(name: str, number: Any) -> None:

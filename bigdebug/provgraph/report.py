@@ -78,11 +78,13 @@ class ImportReport:
         return next((finding for finding in self.findings if finding.kind == kind), Finding(kind, 0, ()))
 
     def warn(self, log: logging.Logger) -> None:
-        """Tells the log of what is not clean."""
+        """Tells the log of what is not clean, or was not looked for."""
         if not self.rows:
             log.warning("Provenance was imported from no rows at all: nothing was made of anything, a file was empty, or a stream was gone through before")
         if not self.clean:
             log.warning("Provenance was imported, and is not clean: %s", self)
+        elif self.unlooked:
+            log.warning("Provenance was imported, and not looked at for all that may be wrong: %s", self)
 
     def __str__(self) -> str:
         between = f"{counted(self.edges, 'triple')} between {counted(self.items, 'item')}"

@@ -126,8 +126,8 @@ def check_threshold(threshold: Any) -> None:
 def _splits(index: Index, given: Any) -> tuple[Split, ...]:
     if index.workflow is None or index.tables is None:
         raise ProvenanceError(
-            "Components are cut into sets along a workflow, and this graph has none",
-            remedy="Import it with workflow=, or ask its index: that needs no sets.",
+            "Components are cut into sets along a workflow that says which table an item is of, and this graph has none",
+            remedy="Import it with workflow=Workflow.of(edges, items=...), or ask its index: that needs no sets.",
         )
     counts = np.bincount(index.tables.whole(), minlength=NO_TABLE + 1)
     return splits_of(index.workflow, given, {name: int(counts[place]) for place, name in enumerate(index.workflow.tables)})

@@ -174,9 +174,11 @@ def _opened(home: Path) -> tuple[Index, ImportReport]:
     try:
         told = _manifest(home)
         arrays = _arrays(home, told)
+        # One that does not say which tables items are of was there to check operations, and tells nothing more.
+        workflow = Workflow.of_data(told["workflow"]) if "tables" in arrays else None
         index = Index(
             _restored("ids", told["ids"], arrays), _restored("operations", told["operations"], arrays), _adjacency("backward", arrays),
-            _adjacency("forward", arrays), Workflow.of_data(told["workflow"]) if told["workflow"] else None, arrays.get("tables"), told["acyclic"],
+            _adjacency("forward", arrays), workflow, arrays.get("tables"), told["acyclic"],
         )
         return index, ImportReport.of_data(told["report"])
     except _WRONG as problem:

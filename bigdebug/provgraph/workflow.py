@@ -69,6 +69,11 @@ class Workflow:
     def _places(self) -> dict[str, int]:
         return {name: place for place, name in enumerate(self.tables)}
 
+    @property
+    def unlooked(self) -> tuple[str, ...]:
+        """What triples are not looked at for, and why."""
+        return () if self.items is not None else ("tables, for the workflow does not say which items they have",)
+
     def pair(self, source: str, made: str) -> int:
         """A number for two tables: that of the first, times how many there are, and that of the second."""
         return self._places[source] * len(self.tables) + self._places[made]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections import namedtuple
+from contextlib import closing
 
 import pandas as pd
 import pytest
@@ -102,6 +103,17 @@ def test_memory_stays_below_the_limit_on_the_way_out_of_spark(dbg, spark):
 def test_what_cannot_be_done_is_refused_by_name(dbg, triples, given, message):
     with pytest.raises(ProvenanceError, match=message):
         dbg.provenance(triples, **given)
+
+
+@pytest.mark.parametrize("plan", ["index", "rq"])
+def test_a_workflow_that_does_not_say_which_items_tables_have_adds_no_column(dbg, triples, plan):
+    with closing(dbg.provenance(triples, Workflow.of(FLOW), plan)) as graph:
+        assert "not looked for: tables" in str(graph.report)
+        assert graph.ancestors("mean/1").toDF().columns == ["item", "depth"]
+        assert graph.workflow is None
+        assert len(graph.statistics()) == 1
+        with pytest.raises(ProvenanceError, match="has no tables"):
+            graph.first("raw")
 
 
 def test_sets_take_a_workflow(dbg, triples):

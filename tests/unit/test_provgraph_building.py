@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import bigdebug
 from bigdebug.errors import ProvenanceError, StoreError
 from bigdebug.provgraph import building
 from bigdebug.provgraph.building import build
@@ -238,6 +239,19 @@ def test_operations_are_checked_where_tables_are_not_known(tmp_path):
     assert report["unknown operations"].examples == ("2 -> 12 by 'guess'", "3 -> 13")
     _, report = built(tmp_path, some, workflow=Workflow.of([("raw", "clean", ["trim", "cast"]), ("clean", "sums")]))
     assert report.clean
+
+
+def test_what_a_workflow_without_items_cannot_tell_is_said(tmp_path, caplog):
+    flow = Workflow.of([("raw", "clean"), ("clean", "sums")])
+    graph = bigdebug.provenance(pd.DataFrame({"src": [5, 1], "dst": [6, 2], "op": "z"}), flow, at=tmp_path / "index")
+    said = "not looked for: tables, for the workflow does not say which items they have"
+    assert said in str(graph.report)
+    assert said in str(bigdebug.open(tmp_path / "index").report)
+    assert said in caplog.text
+    assert list(graph.ancestors(6).toPandas().columns) == ["item", "depth"]
+    assert len(graph.statistics()) == 1
+    with pytest.raises(ProvenanceError, match="has no tables"):
+        graph.first("raw")
 
 
 @settings(deadline=None, max_examples=20)

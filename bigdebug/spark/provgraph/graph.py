@@ -29,7 +29,7 @@ from bigdebug.spark.process import answering
 from bigdebug.spark.provgraph.answers import FarAnswer, FrameAnswer
 from bigdebug.spark.provgraph.lookups import MOST, among, fetched, few
 from bigdebug.spark.provgraph.plans import Plan
-from bigdebug.spark.provgraph.prepared import PLANS, Prepared, closed, has_tables
+from bigdebug.spark.provgraph.prepared import PLANS, Prepared, closed
 from bigdebug.spark.provgraph.recursion import BACKWARD, FORWARD, Ends, Far, recursed
 from bigdebug.spark.provgraph.sets import Sets
 from bigdebug.spark.provgraph.tables import TABLE
@@ -103,7 +103,7 @@ class SparkGraph:
         self._check_open()
         items = self._prepared.items
         if table is not None:
-            items = items.where(F.col(TABLE) == has_tables(self.workflow).place(table))
+            items = items.where(F.col(TABLE) == questions.place_of(self.workflow, table))
         found = items.select("item").orderBy("item")
         return [item for [item] in unheard(found if limit is None else found.limit(limit), "collect")]
 

@@ -74,7 +74,7 @@ class Prepared:
         if self.workflow is not None:
             tables_told(self.items, self.workflow, findings)
         follows = workflow is not None and unlike(self.triples, self.items, workflow, findings)
-        unlooked = () if follows else circles(self.triples, findings)
+        unlooked = (workflow.unlooked if workflow is not None else ()) + (() if follows else circles(self.triples, findings))
         self.report = ImportReport(
             rows.count, edges, unheard(self.items, "count"), operations, findings.found(), time.perf_counter() - began, 0, unlooked,
         )
