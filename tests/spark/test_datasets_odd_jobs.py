@@ -173,6 +173,30 @@ def test_a_temporary_view_that_is_altered_is_still_that_view(recorded: Recorded)
     assert [dataset.namespace.partition(":")[0] for dataset in dict(written)] == ["spark", "spark", "file"]
 
 
+def test_partitions_that_are_overwritten_leave_the_others(recorded: Recorded) -> None:
+    def job(spark: Any, folder: str) -> None:
+        spark.sql("create table o_parts (v bigint, d string) using parquet partitioned by (d)")
+        spark.sql("insert overwrite o_parts partition (d = '1') select v from o_in")
+        spark.sql("insert overwrite o_parts select v, s from o_in")
+        for value in ("dynamic", "static"):
+            spark.conf.set("spark.sql.sources.partitionOverwriteMode", value)
+            spark.sql("insert overwrite o_parts select v, s from o_in")
+        spark.table("o_in").write.partitionBy("k").mode("overwrite").parquet(f"{folder}/parts")
+        spark.table("o_in").write.option("partitionOverwriteMode", "dynamic").partitionBy("k").mode("overwrite").parquet(f"{folder}/parts")
+        spark.sql("truncate table o_parts partition (d = '1')")
+        spark.sql("alter table o_parts drop partition (d = '2')")
+        spark.sql("drop table o_parts")
+
+    try:
+        modes = [(access.mode, access.rows) for process in recorded.of(job) for access in process.writes]
+    finally:
+        recorded.spark.conf.unset("spark.sql.sources.partitionOverwriteMode")
+    assert modes == [
+        ("created", None), ("written", 20), ("overwritten", 20), ("written", 20), ("overwritten", 20), ("overwritten", 20), ("written", 20),
+        ("written", None), ("altered", None), ("dropped", None),
+    ]
+
+
 def test_a_table_that_a_batch_creates_is_one_dataset(recorded: Recorded) -> None:
     def each(batch: Any, number: int) -> None:
         batch.groupBy("k").count().write.mode("append").saveAsTable("o_batch")

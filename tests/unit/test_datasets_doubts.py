@@ -108,6 +108,13 @@ def test_what_was_overwritten_by_another_version_of_a_job_is_said(asked: Dataset
         assert not answer.notes  # it is the same with the one as with the other
 
 
+def test_rows_that_were_put_in_the_place_of_some_leave_the_others(asked: Datasets) -> None:
+    """As of one partition."""
+    asked.store.record(done(1, FILES, RAW, ("a", "a"), job="one", mode="written"), done(2, FILES, Dataset("file", "/other"), ("a", "a"), job="two", mode="written"))
+    assert not asked.upstream("f_csv").notes
+    assert not asked.upstream("f_csv", "a").notes
+
+
 def test_a_table_that_was_truncated_since_is_said(asked: Datasets) -> None:
     asked.store.record(done(1, FILES, RAW, ("a", "a"), job="one"), replace(done(2, FILES, RAW, job="empty", mode="truncated"), reads=()))
     asked.store.record(done(3, FILES, Dataset("file", "/other"), ("a", "a"), job="two", mode="appended"))

@@ -62,6 +62,8 @@ class Target:
     """Views that it defines with the same rows."""
     opaque: tuple[str, ...] = ()
     """What it does besides of which Spark does not tell; of one without a source."""
+    has_parts: bool = False
+    """Whether it writes files by partitions: those that it overwrites may be some of them, which the plan that was executed tells."""
     spares: bool = False
     """Whether it does nothing where the dataset is there already (IF NOT EXISTS, mode "ignore"): of one without a source, whether it did nothing."""
 
@@ -83,6 +85,11 @@ def _mode(node: Node) -> str:
     return _MODES.get(str(node.mode().toString()), "written")
 
 
+def _inserts(overwrites: bool, is_part: bool) -> str:
+    """The mode of an insert; of a part, a partition say: the other rows of the dataset stay."""
+    return "appended" if not overwrites else "written" if is_part else "overwritten"
+
+
 def _spares(node: Node) -> bool:
     return str(node.mode().toString()) == "Ignore"
 
@@ -96,9 +103,11 @@ def _files(r: Relations, tree: Tree, node: Node) -> Target:
     table = node.catalogTable()
     spares = _spares(node) or bool(node.ifPartitionNotExists())
     r.learn_options(node.options())
+    mode = "written" if (known := _mode(node)) == "overwritten" and node.staticPartitions().nonEmpty() else known
+    has_parts = bool(node.partitionColumns().nonEmpty())
     if table.isDefined():
-        return Target(r.of_catalog(table.get()), _mode(node), _source(tree, node), schema=_schema(table.get()), spares=spares)
-    return Target(of_path(str(node.outputPath().toString()), r.format_of(node.fileFormat())), _mode(node), _source(tree, node), spares=spares)
+        return Target(r.of_catalog(table.get()), mode, _source(tree, node), schema=_schema(table.get()), spares=spares, has_parts=has_parts)
+    return Target(of_path(str(node.outputPath().toString()), r.format_of(node.fileFormat())), mode, _source(tree, node), spares=spares, has_parts=has_parts)
 
 
 def _folder(r: Relations, tree: Tree, node: Node) -> Target:
@@ -116,7 +125,7 @@ def _table_as(table: str, r: Relations, tree: Tree, node: Node) -> Target:
 
 
 def _into_hive(r: Relations, tree: Tree, node: Node) -> Target:
-    return Target(r.of_catalog(node.table()), "overwritten" if node.overwrite() else "appended", _source(tree, node), schema=_schema(node.table()))
+    return Target(r.of_catalog(node.table()), _inserts(node.overwrite(), node.partition().nonEmpty()), _source(tree, node), schema=_schema(node.table()))
 
 
 def _into_source(r: Relations, tree: Tree, node: Node) -> Target:
@@ -129,7 +138,7 @@ def _into_source(r: Relations, tree: Tree, node: Node) -> Target:
 
 def _into_relation(r: Relations, tree: Tree, node: Node) -> Target:
     found = r.of_leaf(node.logicalRelation())
-    return Target(found[0], "overwritten" if node.overwrite() else "appended", _source(tree, node))
+    return Target(found[0], _inserts(node.overwrite(), is_part=False), _source(tree, node))
 
 
 def _created(r: Relations, tree: Tree, node: Node) -> Target:
@@ -254,12 +263,24 @@ def _renamed_v2(r: Relations, tree: Tree, node: Node) -> Target:
 
 
 def _loaded(r: Relations, tree: Tree, node: Node) -> Target:
-    return Target(r.of_identifier(node.table()), "overwritten" if node.isOverwrite() else "appended", reads=(r.of_place(str(node.path())),))
+    return Target(r.of_identifier(node.table()), _inserts(node.isOverwrite(), node.partition().isDefined()), reads=(r.of_place(str(node.path())),))
 
 
 def _as_select(r: Relations, tree: Tree, node: Node) -> Target:
     name = node.name()
     return Target(r.of_catalog_v2(name.catalog(), name.identifier()), "created" if tree.name.startswith("Create") else "overwritten", _source(tree, node))
+
+
+def _truncated(r: Relations, tree: Tree, node: Node) -> Target:
+    """TRUNCATE TABLE; of one partition: how many rows stay is not known."""
+    if node.partitionSpec().isDefined():
+        return _named("tableName", "written", False, r, tree, node)
+    return _named("tableName", "truncated", True, r, tree, node)
+
+
+def _where_v2(r: Relations, tree: Tree, node: Node) -> Target:
+    """An overwrite of what a condition holds for: of all, where that is true."""
+    return _into_v2("overwritten" if str(node.deleteExpr().toString()) == "true" else "written", r, tree, node)
 
 
 def _into_v2(mode: str, r: Relations, tree: Tree, node: Node) -> Target:
@@ -333,7 +354,7 @@ COMMANDS: dict[str, Callable[[Relations, Tree, Node], Target | None]] = {
     "CreateDataSourceTableCommand": _created, "CreateTableCommand": _created, "CreateTableLikeCommand": _like,
     "CreateViewCommand": _view, "CreateTempViewUsing": _view_using, "AlterViewAsCommand": _view_again,
     "CacheTable": _cached, "CacheTableAsSelect": _cached_as,
-    "TruncateTableCommand": partial(_named, "tableName", "truncated", True), "TruncateTable": partial(_resolved, "table", "truncated", True),
+    "TruncateTableCommand": _truncated, "TruncateTable": partial(_resolved, "table", "truncated", True), "TruncatePartition": partial(_resolved, "table", "written", False),
     "DropTableCommand": _dropped, "DropTempViewCommand": _dropped_view,
     **dict.fromkeys(("DropTable", "DropView"), _dropped_v2),
     "DropNamespace": _database,
@@ -348,8 +369,8 @@ COMMANDS: dict[str, Callable[[Relations, Tree, Node], Target | None]] = {
     "LoadDataCommand": _loaded, "WriteToMicroBatchDataSourceV1": _batch, "WriteToMicroBatchDataSource": _batch_v2,
     "CreateTable": partial(_resolved, "name", "created", False), "ReplaceTable": partial(_resolved, "name", "overwritten", True),
     "CreateTableAsSelect": _as_select, "ReplaceTableAsSelect": _as_select,
-    "AppendData": partial(_into_v2, "appended"), "OverwriteByExpression": partial(_into_v2, "overwritten"),
-    "OverwritePartitionsDynamic": partial(_into_v2, "overwritten"), "ReplaceData": partial(_into_v2, "written"), "WriteDelta": partial(_into_v2, "written"),
+    "AppendData": partial(_into_v2, "appended"), "OverwriteByExpression": _where_v2,
+    "OverwritePartitionsDynamic": partial(_into_v2, "written"), "ReplaceData": partial(_into_v2, "written"), "WriteDelta": partial(_into_v2, "written"),
     "DeleteFromTable": partial(_changed, "table", ""), "UpdateTable": partial(_changed, "table", ""),
     "MergeIntoTable": partial(_changed, "targetTable", "sourceTable"),
 }

@@ -73,6 +73,14 @@ def committed(query: Any) -> bool:
         return False
 
 
+def in_parts(query: Any) -> bool:
+    """Whether the command of a query put files in the place of those of the same partitions alone. It asked the settings when it ran, which may be others by now."""
+    try:
+        return bool(_command(query).cmd().dynamicPartitionOverwrite())
+    except (PySparkException, Py4JError):
+        return False
+
+
 def _scans(plan: Physical, sampled: bool = False) -> Iterator[Scan]:
     for leaf in leaves_in(plan):
         kind = str(leaf.getClass().getSimpleName())

@@ -29,7 +29,7 @@ from bigdebug.spark.datasets.accesses import (
     without_counts,
 )
 from bigdebug.spark.datasets.commands import COMMANDS, UNREAD, Source, Target, declared_by, is_idle, variables_of
-from bigdebug.spark.datasets.counts import committed, ids_of, scans_of, written_by
+from bigdebug.spark.datasets.counts import committed, ids_of, in_parts, scans_of, written_by
 from bigdebug.spark.datasets.names import is_given
 from bigdebug.spark.datasets.relations import Relations
 from bigdebug.spark.gateway import items
@@ -157,6 +157,8 @@ def _read(relations: Relations, query: Any, analyzed: Any, name: str, action: st
     if target is not None:
         reads += tuple(Access(each) for each in target.reads)
         edges |= {replace(edge, output=each) for each in target.besides for edge in edges}
+        if target.has_parts and target.mode == "overwritten" and in_parts(query):
+            output = replace(target, mode="written")
     made, reads = _caches(relations, reads)
     schema = tuple(replace(field, name=called) for field, called in zip(fields, names))
     if target is not None:
