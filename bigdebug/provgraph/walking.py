@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from bigdebug.errors import TooLargeError
 from bigdebug.provgraph.adjacency import as_built
 from bigdebug.provgraph.index import Adjacency
+from bigdebug.provgraph.nearest import nearest
 from bigdebug.store.arrays import InMemory
 
 Codes = NDArray[np.int64]
@@ -71,17 +72,20 @@ class Walk:
     def done(self) -> bool:
         return not len(self.frontier)
 
-    def step(self) -> None:
-        """Go one triple further from all items that were reached last. Raises TooLargeError, before it reads them, for too many triples."""
+    def step(self, room: int | None = None) -> None:
+        """Go one triple further from all items that were reached last; where there is ``room`` for so many more items, it need not reach more than one beyond
+        these. Raises TooLargeError, before it reads them, for too many triples.
+        """
         # The sum of the degrees comes first: a few items may have been made of all others.
         ends = self._along.ends(self.frontier)
-        width = int((ends[1] - ends[0]).sum())
+        found = None if room is None else nearest(self._along, self.frontier, *ends, np.sort(np.concatenate([self._start[:0], *self._levels])), room)
+        width = int((ends[1] - ends[0]).sum()) if found is None else len(found.items)
         if self.edges + width > MOST_TRIPLES:
             raise TooLargeError(
                 "An answer has too many triples to be held", value=self.edges + width,
                 remedy=f"Up to {MOST_TRIPLES} are: ask with depth=N for the nearest levels, or limit=N for the nearest items.",
             )
-        near, far, ops = self._along.between(self.frontier, *ends)
+        near, far, ops = found or self._along.between(self.frontier, *ends)
         with as_built():
             new = self._reached.add(distinct(far))
         self._levels.append(new)
@@ -126,13 +130,17 @@ def walk(along: Adjacency, start: Codes, *, backward: bool, depth: int | None = 
             return going.walked(f"depth {depth}: there are triples beyond it" if going.unread() else "")
         if limit is not None and going.count == limit:
             return going.walked(f"limit {limit}: there are triples beyond it" if going.unread() else "")
-        going.step()
+        going.step(None if limit is None else limit - going.count)
         levels += 1
         if limit is not None and going.count > limit:
-            found = going.count
             going.cut(limit)
-            return going.walked(f"limit {limit}: {found - limit} more items are as near as the last one, or there is more beyond")
+            return going.walked(cut_off(limit))
     return going.walked()
+
+
+def cut_off(limit: int) -> str:
+    """Why an answer ends among items that are as near as its last one."""
+    return f"limit {limit}: there are more items as near as the last one"
 
 
 class _Reached:

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bigdebug.errors import ProvenanceError, TooLargeError, UnknownItemError
-from bigdebug.provgraph import walking
+from bigdebug.provgraph import nearest, walking
 from bigdebug.provgraph.components import components
 from bigdebug.provgraph.index import Index
 from bigdebug.provgraph.paths import paths
@@ -69,6 +69,34 @@ def test_a_limit_keeps_the_nearest_items_and_says_so(graph, data):
     assert rows(answer.triples) <= {triple for triple in rows(whole.triples) if triple[0] in kept and triple[1] in kept}
     assert set(answer.triples["src"]) == set(answer.items.tolist())
     assert bool(answer.stopped) == (len(answer.triples) < len(whole.triples))
+
+
+@given(graphs(), st.data())
+def test_the_nearest_items_are_the_same_where_not_all_triples_are_read(graph, data):
+    index = index_of(graph.triples)
+    if not graph.triples:
+        return
+    asked = data.draw(st.lists(st.sampled_from(graph.items), min_size=1, max_size=3))
+    limit = data.draw(st.integers(0, 12))
+    for ask in (ancestors, descendants):
+        whole = ask(index, asked, limit=limit)
+        with pytest.MonkeyPatch.context() as cheap:
+            cheap.setattr(nearest, "_SEARCH", 0)
+            some = ask(index, asked, limit=limit)
+        assert some.toPandas().equals(whole.toPandas())
+        assert some.triples.equals(whole.triples)
+        assert some.stopped == whole.stopped
+
+
+def test_of_a_source_that_feeds_more_than_an_answer_holds_the_nearest_are_found(monkeypatch):
+    monkeypatch.setattr(walking, "MOST_TRIPLES", 1_000)
+    index = index_of([(0, item, "R") for item in range(1, 2_000)] + [(0, item, "S") for item in range(1, 2_000)] + [(2, 0, "R")])
+    few = descendants(index, 0, limit=3)
+    assert few.items.tolist() == [1, 2, 3]
+    assert len(few.triples) == 6
+    assert "more items as near" in few.stopped
+    with pytest.raises(TooLargeError, match="limit=N"):
+        descendants(index, 0)
 
 
 @given(graphs(), st.data())

@@ -8,6 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import functions as F
 
+from bigdebug.provgraph.walking import cut_off
 from bigdebug.spark.provgraph.kept import kept, let_go
 from bigdebug.spark.provgraph.lookups import among, few, ids_in
 from bigdebug.spark.sql.actions import unheard
@@ -75,7 +76,7 @@ def _far(triples: Any, start: pa.Array, ends: Ends, depth: int | None, limit: in
         let_go(before, new)
         level, count = level + 1, count + found
         if limit is not None and count > limit:
-            why = f"limit {limit}: {count - limit} more items are as near as the last one, or there is more beyond"
+            why = cut_off(limit)
             return _cut(_ended(triples, begun, seen, level, ends, why), ends, limit)
         if not found:
             return _ended(triples, begun, seen, level, ends, "")

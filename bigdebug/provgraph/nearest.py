@@ -1,0 +1,70 @@
+"""The few nearest neighbours of items that have many: found at the beginning of their rows, for neighbours ascend there."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bigdebug.provgraph.adjacency import Adjacency, Edges, as_built
+from bigdebug.store.arrays import Array
+
+Codes = NDArray[np.int64]
+
+_SEARCH = 64
+"""Triples that are read in the time in which one is looked for by bisection."""
+
+
+def nearest(along: Adjacency, items: Codes, starts: Codes, stops: Codes, known: Codes, room: int) -> Edges | None:
+    """The triples at ``items``, which stand where ``ends`` says, as far as the ``room`` smallest neighbours that are not ``known``, and the next one, take them;
+    with all that lead to known ones. None where that is no less than all triples are.
+
+    Items and known ones are sorted. Takes time by ``room``, by the items and the known ones, however many triples the items have.
+    """
+    width = int((stops - starts).sum())
+    read = room + len(known) + 1
+    while _SEARCH * read * len(items) < width:
+        ends = np.minimum(starts + read, stops)
+        found = along.between(items, starts, ends)
+        cut = ends[ends < stops]
+        if not len(cut):
+            return found
+        with as_built():
+            # Strictly below, for what is cut there may go on by other operations.
+            whole = found.neighbours[found.neighbours < along.neighbours.take(cut - 1).min()]
+        new = np.setdiff1d(whole, known)
+        if len(new) > room:
+            last = new[room]
+            return _together(_upto(found, last), _leading(along, items, starts, stops, known[known > last]))
+        read *= 2  # several operations lead to one neighbour
+    return None
+
+
+def _upto(edges: Edges, last: int) -> Edges:
+    kept = edges.neighbours <= last
+    return Edges(*(column[kept] for column in edges))
+
+
+def _leading(along: Adjacency, items: Codes, starts: Codes, stops: Codes, to: Codes) -> Edges:
+    """The triples at items that lead to some neighbours, each looked for."""
+    rows, wanted = np.repeat(np.arange(len(items)), len(to)), np.tile(to, len(items))
+    with as_built():
+        first, last = (_places(along.neighbours, wanted + more, starts[rows], stops[rows]) for more in (0, 1))
+    return along.between(items[rows], first, last)
+
+
+def _places(values: Array, wanted: Codes, starts: Codes, stops: Codes) -> Codes:
+    """Where each value that is wanted would stand, from a start to a stop between which they ascend: all searches go on together."""
+    low, high = starts.copy(), stops.copy()
+    while len(left := np.flatnonzero(low < high)):
+        middle = (low[left] + high[left]) // 2
+        below = values.take(middle) < wanted[left]
+        low[left[below]] = middle[below] + 1
+        high[left[~below]] = middle[~below]
+    return low
+
+
+def _together(one: Edges, other: Edges) -> Edges:
+    """Both, in the order of items and neighbours, as all of them would stand."""
+    items, neighbours, ops = (np.concatenate(pair) for pair in zip(one, other))
+    order = np.lexsort((ops, neighbours, items))
+    return Edges(items[order], neighbours[order], ops[order])
