@@ -5,9 +5,12 @@ What is secret in a URL (who asks, and with which password) is no part of a name
 
 from __future__ import annotations
 
+import json
 import posixpath
 import re
 from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import replace
 
 from bigdebug.datasets.databases import of_jdbc, server_of
 from bigdebug.datasets.model import Dataset
@@ -71,16 +74,36 @@ def of_kafka(servers: str, topic: str) -> Dataset:
     return Dataset(f"kafka://{first}", topic, "topic", "kafka")
 
 
+def of_sources(form: str, options: Mapping[str, str]) -> tuple[Dataset, ...]:
+    """What a format names by its options: of Kafka each of the topics, which may be several."""
+    if form != "kafka":
+        return (of_source(form, options),)
+    given = {name.lower(): value for name, value in options.items()}
+    servers = given.get("kafka.bootstrap.servers", "")
+    topics, unknown = _topics(given)
+    return tuple(of_kafka(servers, topic) for topic in topics) or (replace(of_kafka(servers, unknown), kind="unknown"),)
+
+
+def _topics(given: Mapping[str, str]) -> tuple[list[str], str]:
+    """The topics that options name; or none, and what those are called that are known only when they are read or written."""
+    if pattern := given.get("subscribepattern"):
+        return [], f"topics like {pattern}"
+    if parts := given.get("assign"):  # each topic, with its partitions
+        with suppress(ValueError, RecursionError):
+            if isinstance(assigned := json.loads(parts), dict):
+                return list(assigned), ""
+        return [], f"topics of {parts}"
+    topics = list(filter(None, map(str.strip, (given.get("topic") or given.get("subscribe") or "").split(","))))
+    return topics, "topics of a column"
+
+
 def of_source(form: str, options: Mapping[str, str]) -> Dataset:
-    """What a format names by its options. Of a format that is not known here: by the options that say where
+    """The dataset that a format names by its options. Of a format that is not known here: by the options that say where
     it is, or by the format alone.
     """
     given = {name.lower(): value for name, value in options.items()}
     if form == "jdbc" or given.get("url", "").startswith("jdbc:"):
         return of_jdbc(given.get("url", ""), given.get("dbtable") or given.get("query") or "")
-    if form == "kafka":
-        topic = given.get("topic") or given.get("subscribe") or given.get("subscribepattern") or given.get("assign") or ""
-        return of_kafka(given.get("kafka.bootstrap.servers", ""), topic)
     if "path" in given:
         return of_path(given["path"], form)
     words = {name.rpartition(".")[2]: value for name, value in given.items() if value}

@@ -103,9 +103,22 @@ def test_a_table_knows_where_its_files_are() -> None:
     assert str(naming.of_table("db.t", "thrift://m:9083,n:9083")) == "hive://m:9083/db.t"
 
 
+def test_each_topic_is_a_dataset() -> None:
+    """And so is what nobody knows the topics of: another one for each cluster."""
+    def named(**options: str) -> list[tuple[str, str]]:
+        return [(each.name, each.kind) for each in naming.of_sources("kafka", {"kafka.bootstrap.servers": "a:9092", **options})]
+
+    assert named(subscribe="orders, payments") == [("orders", "topic"), ("payments", "topic")]
+    assert named(assign='{"orders": [0, 1], "payments": [0]}') == [("orders", "topic"), ("payments", "topic")]
+    for odd in ("no JSON", "[0, 1]", "3"):
+        assert named(assign=odd) == [(f"topics of {odd}", "unknown")]
+    assert named(subscribePattern="ord.*") == [("topics like ord.*", "unknown")]
+    assert named() == [("topics of a column", "unknown")]
+
+
 def test_topics_and_what_is_not_known() -> None:
-    assert naming.of_source("kafka", {"kafka.bootstrap.servers": "b:9092,A:9092", "subscribe": "t"}) == Dataset("kafka://a:9092", "t")
-    assert naming.of_source("kafka", {"kafka.bootstrap.servers": "PLAINTEXT://a:9092", "topic": "t"}) == Dataset("kafka://a:9092", "t")
+    assert naming.of_sources("kafka", {"kafka.bootstrap.servers": "b:9092,A:9092", "subscribe": "t"}) == (Dataset("kafka://a:9092", "t"),)
+    assert naming.of_sources("kafka", {"kafka.bootstrap.servers": "PLAINTEXT://a:9092", "topic": "t"}) == (Dataset("kafka://a:9092", "t"),)
     assert naming.of_source("rate", {}) == Dataset("rate", "")
     assert naming.of_source("mongodb", {"collection": "c"}) == Dataset("mongodb", "c")
     assert naming.of_source("odd", {"host": "bob:hunter2@h:9200"}) == Dataset("odd", "h:9200")

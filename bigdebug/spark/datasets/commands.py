@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from urllib.parse import unquote
 
 from bigdebug.datasets.model import Dataset, Field
-from bigdebug.datasets.naming import of_path, of_source
+from bigdebug.datasets.naming import of_path, of_sources
 from bigdebug.datasets.plans import Tree, plan_of
 from bigdebug.errors import DatasetsError
 from bigdebug.spark.datasets.accesses import schema_of
@@ -133,7 +133,7 @@ def _into_source(r: Relations, tree: Tree, node: Node) -> Target:
     options = dict(r.java(node.options()))
     r.learn(options)
     form = r.format_of(node.dataSource())
-    return Target(of_source(form, options), _mode(node), _source(tree, node), spares=form == "jdbc" and _spares(node))  # what others do, no query tells
+    return Target(of_sources(form, options)[0], _mode(node), _source(tree, node), spares=form == "jdbc" and _spares(node))  # what others do, no query tells
 
 
 def _into_relation(r: Relations, tree: Tree, node: Node) -> Target:
@@ -168,8 +168,8 @@ def _view_using(r: Relations, tree: Tree, node: Node) -> Target:
     r.learn(options)
     form, name = str(node.provider()).lower(), str(node.tableIdent().table())
     path = next((value for key, value in options.items() if key.lower() == "path"), "")
-    source = r.of_place(path, form) if path else of_source(form, options)
-    return Target(r.of_session_view(f"{'global_temp.' * bool(getattr(node, 'global')())}{name}", defines=True), "defined", reads=(source,))
+    sources = (r.of_place(path, form),) if path else of_sources(form, options)
+    return Target(r.of_session_view(f"{'global_temp.' * bool(getattr(node, 'global')())}{name}", defines=True), "defined", reads=sources)
 
 
 def _view_again(r: Relations, tree: Tree, node: Node) -> Target:
@@ -339,7 +339,7 @@ def _batch_v2(r: Relations, tree: Tree, node: Node) -> Target:
     elif relation is not None and relation.identifier().isDefined():
         dataset = r.of_leaf(relation)[0]
     else:
-        dataset = r.of_options(kind, str(table.name()), dict(r.java(node.writeOptions())))
+        dataset = r.of_options(kind, str(table.name()), dict(r.java(node.writeOptions())))[0]
     whole = str(node.outputMode().toString()) == "Complete"
     return Target(dataset, "overwritten" if whole else "appended", _source(tree, node))
 

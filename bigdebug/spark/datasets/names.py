@@ -14,7 +14,7 @@ from pyspark.errors import PySparkException
 
 from bigdebug.datasets.databases import of_jdbc
 from bigdebug.datasets.model import Dataset
-from bigdebug.datasets.naming import of_path, of_session, of_source, of_table
+from bigdebug.datasets.naming import of_path, of_session, of_sources, of_table
 from bigdebug.spark.datasets.places import qualified
 from bigdebug.spark.gateway import classes
 
@@ -133,18 +133,18 @@ class Names:
             self.learn(dict(options.asCaseSensitiveMap()))
             yield from self.of_paths(table.fileIndex().rootPaths(), str(table.formatName()).lower())
         else:
-            yield self.of_options(kind, str(table.name()), dict(options.asCaseSensitiveMap()))
+            yield from self.of_options(kind, str(table.name()), dict(options.asCaseSensitiveMap()))
 
     def learn_options(self, options: Any) -> None:
         """Options of a relation, of a table or of a write, in a map of Scala's, in which something may be secret. One call of the JVM."""
         self.learn(dict(pair.partition(" -> ")[::2] for pair in str(options.mkString("\0")).split("\0") if pair))
 
-    def of_options(self, kind: str, name: str, options: Mapping[str, str]) -> Dataset:
-        """A source or a sink by the class and the name of its table, and its options."""
+    def of_options(self, kind: str, name: str, options: Mapping[str, str]) -> tuple[Dataset, ...]:
+        """A source or a sink by the class and the name of its table, and its options: several topics of Kafka are several."""
         self.learn(options)
         if kind in _GENERATED:
-            return self.of_temporary(_GENERATED[kind], "stream")
-        return of_source("kafka" if kind == "KafkaTable" else "socket" if kind == "TextSocketTable" else name, options)
+            return (self.of_temporary(_GENERATED[kind], "stream"),)
+        return of_sources("kafka" if kind == "KafkaTable" else "socket" if kind == "TextSocketTable" else name, options)
 
     def of_catalog_v2(self, catalog: Any, identifier: Any) -> Dataset:
         """A table by a catalog and what that calls it."""
