@@ -30,6 +30,10 @@ class Exported(Protocol):
     """A run's lineage in the words of a provenance graph: tables are operators, items are records (or values), operations what made them."""
 
     @property
+    def tables(self) -> Mapping[int, str]:
+        """The table of each operator that has one."""
+
+    @property
     def edges(self) -> list[tuple[str, str, str]]:
         """Which table is made from which, by which operation."""
 
@@ -42,8 +46,8 @@ class Exported(Protocol):
     def ids(self, trace: Any) -> list[str]:
         """The items that the records of a trace over the run are. Raises UnknownOperatorError where it stands at an operator that is no table."""
 
-    def traces(self, items: Iterable[str]) -> dict[str, Any]:
-        """The records that some items are, by table, as what ``trace`` of the run stands at: rids, or names."""
+    def traces(self, items: Iterable[str]) -> dict[int, Any]:
+        """The records that some items are, by operator, as what a trace of the run stands at: rids, or names."""
 
 
 @dataclass(frozen=True)
@@ -100,12 +104,13 @@ class RunRecords:
             found += items_at(table, rids_of(trace.standing.get(operator, {}))).to_pylist()
         return found
 
-    def traces(self, items: Iterable[str]) -> dict[str, Any]:
-        by_table: dict[str, list[int]] = {}
+    def traces(self, items: Iterable[str]) -> dict[int, Any]:
+        operators = {table: operator for operator, table in self.tables.items()}
+        found: dict[int, list[int]] = {}
         for item in items:
             table, _, rid = item[:-1].rpartition("[")
-            by_table.setdefault(table, []).append(int(rid))
-        return {table: np.array(sorted(rids), np.int64) for table, rids in by_table.items()}
+            found.setdefault(operators[table], []).append(int(rid))
+        return {operator: np.array(sorted(rids), np.int64) for operator, rids in found.items()}
 
 
 def named(tables: Mapping[int, str]) -> dict[int, str]:

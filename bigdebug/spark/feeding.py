@@ -60,10 +60,12 @@ class Feeding(Tracer):
         from bigdebug.spark.provgraph.provenance import check_given, check_triples, provenance
         from bigdebug.spark.provgraph.runs import exported
 
-        if isinstance(triples, Run | Capture):
+        runs = [triples] if isinstance(triples, Run | Capture) else triples if isinstance(triples, list | tuple) else []
+        if runs and all(isinstance(run, Run | Capture) for run in runs):
             other = None if plan in ("auto", "index") else plan
             check_given("a run", workflow=workflow, plan=other, columns=columns, threshold=threshold, splits=splits, strict=strict)
-            return exported(self.spark, self.lineage(triples), values, tables or {}, at, memory, self.progress, replace)
+            wholes = [self.lineage(run) for run in runs]
+            return exported(self.spark, wholes, self._steps, values, tables or {}, at=at, memory=memory, progress=self.progress, replace=replace)
         check_triples(triples)
         check_frame(triples, self.spark)
         check_given("triples", values=values, tables=tables)

@@ -101,8 +101,8 @@ def compared(dbg: Any, world: World) -> None:
 
 def in_steps(values: Any, run: Any) -> None:
     """Each triple leads from a level of the query to the one right above it, and its operation is what is between."""
-    steps = run.questions.steps(values._stops)
-    level = {table: number for number, table in values._exported.tables.items()}
+    steps = run.questions.steps(values.parts[0].stops)
+    level = {table: number for number, table in values.parts[0].exported.tables.items()}
     if not len(values):
         return
     found = values.ancestors(values.first(limit=None))

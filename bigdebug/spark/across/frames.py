@@ -18,7 +18,7 @@ from bigdebug.spark.across.folders import File
 from bigdebug.spark.across.leaffiles import LeafFiles, Places
 from bigdebug.spark.across.runstep import RunStep
 from bigdebug.spark.across.sources import Sources
-from bigdebug.spark.across.targets import Target
+from bigdebug.spark.across.targets import Column, Target
 from bigdebug.spark.across.written import check_form, cut_by, frame_of, place_of
 from bigdebug.spark.sql.frame_runs import FrameRuns
 from bigdebug.spark.sql.lineage_frame import LineageFrame, lineage_of
@@ -84,12 +84,17 @@ class FrameStep(RunStep[FrameRun, LineageFrame]):
 
     # ---- for those who keep it ----------------------------------------------------------------------------------
 
-    def written(self) -> tuple[Any, np.ndarray[Any, Any], Places, np.ndarray[Any, Any]]:
+    @property
+    def columns(self) -> Sequence[Column]:
+        """The columns of what it wrote."""
+        return self._target.columns
+
+    def written(self, stops: frozenset[int] = frozenset()) -> tuple[Any, np.ndarray[Any, Any], Places, np.ndarray[Any, Any]]:
         """All rows of the result and all that was written, by two jobs: names, and places; and the pairs of one of each that are the same row, by number.
 
-        Raises NondeterminismError where one is not among the others.
+        Names are those that traces have which stop at operators ``stops`` besides. Raises NondeterminismError where one is not among the others.
         """
-        names, keys = self._result(None).read()
+        names, keys = self._result(None, stops).read()
         at, found = self._read_of(self._files, None)
         mine, theirs = keys.codes(found)
         if len(lost := np.setxor1d(mine, theirs)):
@@ -128,11 +133,11 @@ class FrameStep(RunStep[FrameRun, LineageFrame]):
         self._compare(theirs[chosen], "a row of the result")
         return at.of(chosen).located(self._target.unit)
 
-    def _result(self, names: Any) -> Keyed:
+    def _result(self, names: Any, stops: frozenset[int] = frozenset()) -> Keyed:
         """Rows of the result as they were written; all, if None."""
         check_form(self._target)
         _ = lineage_of(self.run).standing  # raises where a limit is not settled
-        steps, questions = self.run.questions.steps(), self.run.questions
+        steps, questions = self.run.questions.steps(stops), self.run.questions
         plan, name = steps.rows(self.run.subject, names)
         return of_result(questions.catalyst, self._target, plan, name, self._columns, self._loose)
 

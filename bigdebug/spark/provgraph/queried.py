@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from copy import copy
 from functools import cached_property
 from typing import Any
 
@@ -31,7 +32,8 @@ class QueryRows:
 
     def __init__(self, run: FrameRun, stops: frozenset[int] = frozenset(), names: Mapping[int, str] | None = None) -> None:
         self.run = run
-        self._names = names or {}
+        self.stops = stops
+        self.chosen = names or {}
         self._steps = run.questions.steps(stops)
         run.questions.settle()
         if not run.questions.goes_by_steps(stops):
@@ -47,11 +49,25 @@ class QueryRows:
             raise UntraceableError(f"The rows of {self.run.graph[level]} are not told by triples: {why}", remedy="Ask dbg.lineage(...) itself, or export a run behind it.")
         return found
 
+    def known_as(self, tables: Mapping[int, str], items: Mapping[int, pa.Array]) -> QueryRows:
+        """The same rows in a graph of several runs: what all their tables are called, and the items of some levels, in the order of ``names``."""
+        other = copy(self)
+        vars(other).update(tables=dict(tables), rows=other._rows(tables) | dict(items))
+        return other
+
+    @property
+    def told(self) -> dict[int, str]:
+        """What tables of sources are called, and those that were given a name."""
+        return {**self.run.input_names(), **self.chosen}
+
     @cached_property
     def tables(self) -> dict[int, str]:
         """The table of each level; no two are called alike."""
-        given = {**self.run.input_names(), **self._names}
-        return named({level: given.get(level) or f"{self.run.graph[level].name}#{level}" for level in sorted(self._known.names)})
+        return named({level: self.told.get(level) or f"{self.run.graph[level].name}#{level}" for level in sorted(self._known.names)})
+
+    def names(self, level: int) -> Names:
+        """The names of all rows of a level, as traces have them."""
+        return self._known.names[level]
 
     @property
     def sources(self) -> frozenset[int]:
@@ -77,10 +93,13 @@ class QueryRows:
 
     @cached_property
     def rows(self) -> dict[int, pa.Array]:
-        """The items of each level, in the order of its names."""
+        """The items of each level, in the order of its ``names``."""
+        return self._rows(self.tables)
+
+    def _rows(self, tables: Mapping[int, str]) -> dict[int, pa.Array]:
         return {
             level: items_at(table, self._known.names[level].to_numpy(zero_copy_only=False)) if level in self._steps.sources else _spelled(table, self._known.names[level])
-            for level, table in self.tables.items()
+            for level, table in tables.items()
         }
 
     def items(self) -> Iterator[pa.RecordBatch]:
@@ -101,14 +120,14 @@ class QueryRows:
             found += self.rows[level].take(pa.array(self._known.places(level, names))).to_pylist()
         return found
 
-    def traces(self, items: Iterable[str]) -> dict[str, Any]:
-        """By table, the names of the rows."""
+    def traces(self, items: Iterable[str]) -> dict[int, Any]:
+        """By level, the names of the rows."""
         wanted = pa.array(list(dict.fromkeys(items)), pa.large_string())
         found = {}
-        for level, table in self.tables.items():
+        for level in self.tables:
             places = matched_texts(self.rows[level], wanted)
             if len(places):
-                found[table] = self.names_at(level, places)
+                found[level] = self.names_at(level, places)
         return found
 
     def names_at(self, level: int, places: Positions) -> Names:

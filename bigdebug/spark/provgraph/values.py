@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from functools import cached_property
 from typing import Any
 
@@ -14,7 +14,6 @@ from bigdebug.errors import TooLargeError
 from bigdebug.provgraph.recorded import ITEMS, TRIPLES, named
 from bigdebug.spark.provgraph.queried import QueryRows, matched_texts
 from bigdebug.spark.sql.columns import Origins, column_origins
-from bigdebug.spark.sql.runs import FrameRun
 from bigdebug.trace.positions import Positions, distinct
 
 _MOST = 50_000_000
@@ -22,15 +21,15 @@ _MOST = 50_000_000
 
 
 class QueryValues:
-    """The values of a query's run, in the rows of its sources, its aggregates, its result, and of operators ``stops`` besides.
+    """The values in the rows of a query's run.
 
     An item is the value of a column in a row, ``flights[17].delay``; of sources those are items from which something is computed. From step to step, a value has a triple from each value right
-    below that it is computed from: what ``trace.columns`` tells of a whole query, those triples tell together. Raises what ``QueryRows`` does, and TooLargeError.
+    below that it is computed from: what ``trace.columns`` tells of a whole query, those triples tell together. Raises TooLargeError.
     """
 
-    def __init__(self, run: FrameRun, stops: frozenset[int] = frozenset(), names: Mapping[int, str] | None = None) -> None:
-        self.run = run
-        self._rows = QueryRows(run, stops, names)
+    def __init__(self, rows: QueryRows) -> None:
+        self.run = rows.run
+        self._rows = rows
 
     @property
     def tables(self) -> dict[int, str]:
@@ -94,10 +93,10 @@ class QueryValues:
         columns = [column for at, column in self._columns if at == level]
         return [f"{row}.{column}" for row in self._rows.ids(trace) for column in columns]
 
-    def traces(self, items: Iterable[str]) -> dict[str, Any]:
-        """By table, the names of the rows that have these values."""
+    def traces(self, items: Iterable[str]) -> dict[int, Any]:
+        """By level, the names of the rows that have these values."""
         wanted, places = pa.array(list(dict.fromkeys(items)), pa.large_string()), dict[int, list[Positions]]()
         for level, column in self._columns:
             places.setdefault(level, []).append(matched_texts(self._of(level, column), wanted))
         rows = {level: distinct(np.concatenate(some)) for level, some in places.items()}
-        return {self.tables[level]: self._rows.names_at(level, some) for level, some in rows.items() if len(some)}
+        return {level: self._rows.names_at(level, some) for level, some in rows.items() if len(some)}
