@@ -15,9 +15,10 @@ EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 
 FINDINGS = [
     *("flights 331 3", "weather 24 2", "departures 331 2", "wind 1 1", "daily 10 1"),
-    *("flights: 331 records by the graph, the same by the trace: True", "weather: 24 records by the graph, the same by the trace: True"),
+    *("flights: 331 records by the graph, the same by the pipeline: True", "weather: 24 records by the graph, the same by the pipeline: True"),
     *("EWR 2 12 3 1048.36058", "weather[1009]", "report 10 2", "by the trace: True"),
-    *("from_mph is derived from wind_speed", "flown is derived from no column", "delay is derived from dep_delay"),
+    *("from_mph is derived from mph of wind", "from_mph is derived from wind_speed of weather", "flown is derived from flown of daily"),
+    *("delay is derived from flown, minutes of daily", "delay is derived from dep_delay of flights"),
     "the same: True",
 ]
 """Lines of the printed story; blanks stand for any number of them."""
