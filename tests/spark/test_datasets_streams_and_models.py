@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -103,13 +104,33 @@ h < in.v TRANSFORMATION masking
 
 def test_a_table_and_a_source_that_makes_its_rows(recorded: Recorded) -> None:
     def job(spark: Any, folder: str) -> None:
-        query = spark.readStream.format("rate").option("rowsPerSecond", 100).load().writeStream.queryName("d_rate").trigger(once=True)
-        query.option("checkpointLocation", f"{folder}/checkpoint-rate").toTable("d_stream").awaitTermination(60)
+        rate = spark.readStream.format("rate").option("rowsPerSecond", 100).load().writeStream.queryName("d_rate")
+        query = rate.option("checkpointLocation", f"{folder}/checkpoint-rate").toTable("d_stream")
+        until = time.monotonic() + 60
+        while not spark.table("d_stream").take(1) and time.monotonic() < until:  # its first batch has no rows
+            time.sleep(0.1)
+        query.stop()
 
-    table, stream = recorded.of(job)
+    table, stream = (process for process in recorded.of(job) if process.sort != "query")
     assert recorded.text(table) == "command succeeded\ncreated table default.d_stream"
-    assert [access.dataset.name for access in stream.reads] in ([], ["rate"])
+    assert [access.dataset.name for access in stream.reads] == ["rate"]
     assert stream.status == "succeeded"
+
+
+@pytest.mark.parametrize("sink", ["console", "foreach"])
+def test_what_a_stream_shows_or_hands_on_has_a_name(recorded: Recorded, sink: str, capfd: pytest.CaptureFixture[str]) -> None:
+    def job(spark: Any, folder: str) -> None:
+        writer = _started(_stream(spark, folder).select("k"), folder, f"d_{sink}")
+        writer = writer.format("console") if sink == "console" else writer.foreach(lambda row: None)
+        writer.start().awaitTermination(60)
+
+    (process,) = recorded.of(job)
+    assert recorded.text(process) == f"""
+stream succeeded
+read files in 20 rows
+appended stream {sink} 20 rows
+k < in.k IDENTITY
+""".strip()
 
 
 def test_a_stream_that_fails_says_why(recorded: Recorded) -> None:

@@ -24,8 +24,8 @@ _PART = re.compile(r"part-\d{5}|part-r-\d{5}")
 _MOST = 100
 """Paths of one relation that are datasets each; of more, the folder that they share is."""
 
-_GENERATED = {"RateStreamTable": "rate", "RatePerMicroBatchTable": "rate-micro-batch"}
-"""Sources of streams that make what they give."""
+_PASSING = {"RateStreamTable": "rate", "RatePerMicroBatchTable": "rate-micro-batch", "ConsoleTable": "console", "ForeachWriterTable": "foreach"}
+"""Sources of streams that make what they give, and sinks that keep nothing."""
 
 _COMMAND = "org.apache.spark.sql.catalyst.plans.logical.Command"
 
@@ -142,8 +142,8 @@ class Names:
     def of_options(self, kind: str, name: str, options: Mapping[str, str]) -> tuple[Dataset, ...]:
         """A source or a sink by the class and the name of its table, and its options: several topics of Kafka are several."""
         self.learn(options)
-        if kind in _GENERATED:
-            return (self.of_temporary(_GENERATED[kind], "stream"),)
+        if (passing := _PASSING.get(kind.removesuffix("$"))) is not None:  # an object of Scala's
+            return (self.of_temporary(passing, "stream"),)
         return of_sources("kafka" if kind == "KafkaTable" else "socket" if kind == "TextSocketTable" else name, options)
 
     def of_catalog_v2(self, catalog: Any, identifier: Any) -> Dataset:
