@@ -43,6 +43,8 @@ class Index:
     tables: Array | None = None
     acyclic: bool = True
     """Whether no item is derived from itself; it was looked at when the index was built."""
+    left_out: str = ""
+    """Why an item may not be there that was in the triples given."""
 
     @classmethod
     def of_arrays(
@@ -92,7 +94,7 @@ class Index:
                 near = ", ".join(map(shown, self.ids.near(lost)))
             others = f" (nor have {len(missing) - 1} of the others)" if len(missing) > 1 else ""
             raise UnknownItemError(
-                f"No item has this id{others}", value=lost, remedy=f"Near it are {near}." if near else "The graph has no items."
+                f"No item has this id{others}{self.left_out}", value=lost, remedy=f"Near it are {near}." if near else "The graph has no items."
             )
         return codes
 

@@ -77,6 +77,12 @@ class ImportReport:
             raise KeyError(f"{kind!r} is none of {', '.join(KINDS)}")
         return next((finding for finding in self.findings if finding.kind == kind), Finding(kind, 0, ()))
 
+    @property
+    def left_out(self) -> str:
+        """What rows were left out that may have had an item which is not there, as the end of a sentence; empty if there were none."""
+        lost = [counted(found.count, *KINDS[found.kind][:2]) for found in self.findings if found.kind in ("malformed", "self-loops")]
+        return f"; left out {'was' if lost[0].startswith('1 ') and len(lost) == 1 else 'were'} {' and '.join(lost)}, and items that no other has" if lost else ""
+
     def warn(self, log: logging.Logger) -> None:
         """Tells the log of what is not clean, or was not looked for."""
         if not self.rows:

@@ -174,13 +174,15 @@ def _opened(home: Path) -> tuple[Index, ImportReport]:
     try:
         told = _manifest(home)
         arrays = _arrays(home, told)
+        report = ImportReport.of_data(told["report"])
         # One that does not say which tables items are of was there to check operations, and tells nothing more.
         workflow = Workflow.of_data(told["workflow"]) if "tables" in arrays else None
         index = Index(
             _restored("ids", told["ids"], arrays), _restored("operations", told["operations"], arrays), _adjacency("backward", arrays),
             _adjacency("forward", arrays), workflow, arrays.get("tables"), told["acyclic"],
+            report.left_out,
         )
-        return index, ImportReport.of_data(told["report"])
+        return index, report
     except _WRONG as problem:
         raise _unread(
             problem, home, "This is no index of a provenance graph, or it was altered", "Give a directory that bigdebug.provenance(..., at=DIR) made."

@@ -230,7 +230,7 @@ class SparkGraph:
             lost = missing[0].as_py()
             others = f" (nor are {len(missing) - 1} of the others)" if len(missing) > 1 else ""
             near = ", ".join(map(shown, self._near(lost)))
-            raise UnknownItemError(f"No item has this id{others}", value=lost, remedy=f"Near it are {near}." if near else "The graph has no items.")
+            raise UnknownItemError(f"No item has this id{others}{self.report.left_out}", value=lost, remedy=f"Near it are {near}." if near else "The graph has no items.")
 
     def _near(self, lost: Any) -> list[Any]:
         at = literal(lost, "BIGINT" if self._whole else "STRING")
