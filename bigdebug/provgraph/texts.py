@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterable
 from difflib import get_close_matches
+from itertools import chain
 from typing import Any, ClassVar
 
 import numpy as np
@@ -12,10 +13,13 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from bigdebug.provgraph.integers import ABSENT, around
+from bigdebug.provgraph.slips import variants
 from bigdebug.store.arrays import Array, InMemory
 
 _AROUND = 64
 """Ids on either side of where one would stand that are looked at for near ones."""
+_BESIDE = 2
+"""Ids on either side of where another spelling would stand."""
 _LONG = 1_000
 """Bytes beyond which a text is not compared letter by letter: near ones are its neighbours, then."""
 
@@ -42,7 +46,7 @@ class TextIds:
         return np.fromiter((self._code(text) for text in texts(ids)), np.int64)
 
     def _code(self, text: str) -> int:
-        wanted = text.encode("utf-8", "surrogatepass")
+        wanted = _bytes(text)
         place = self._place(wanted)
         return place if place < len(self) and self._at(place) == wanted else ABSENT
 
@@ -65,15 +69,31 @@ class TextIds:
         data = self.data.parts(starts, stops)
         return pa.LargeStringArray.from_buffers(len(codes), pa.py_buffer(ends), pa.py_buffer(data))
 
+    def _beginnings(self) -> list[str]:
+        """The characters that texts begin with, the first ones of many."""
+        found: list[str] = []
+        place = self._place(b"\0")  # behind the empty text
+        while place < len(self) and len(found) < _AROUND:
+            found.append(self._at(place).decode(errors="ignore")[:1])
+            place = self._place(_bytes(found[-1]) + b"\xff")  # which no UTF-8 has
+        return found
+
     def near(self, wanted: Any, count: int = 3) -> list[Any]:
         if not isinstance(wanted, str):
             return []
-        place = self._place(wanted.encode("utf-8", "surrogatepass"))
+        place = self._place(_bytes(wanted))
         beside = around(place, _AROUND, len(self))
+        if len(wanted) <= _LONG:
+            meant = (around(self._place(_bytes(text)), _BESIDE, len(self)) for text in variants(wanted, self._beginnings()))
+            beside = np.array([*dict.fromkeys(chain(beside, *meant))], np.int64)
         # A text has no more characters than bytes; long ones are not even read.
         short = beside[self.offsets.take(beside + 1) - self.offsets.take(beside) <= _LONG] if len(wanted) <= _LONG else beside[:0]
         close: list[Any] = get_close_matches(wanted, self._taken(short).to_pylist(), count) if len(short) else []
         return close or self._taken(beside[:count]).to_pylist()
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")
 
 
 def text_arrays(texts: pa.LargeStringArray) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:

@@ -52,6 +52,8 @@ def test_answers_are_dataframes_too(known, plan):
     assert "besides 'clean/4' and what made it" in repr(fed)
     with pytest.raises(UnknownItemError, match="mean/1"):
         graph.ancestors("mean/11")
+    with pytest.raises(UnknownItemError, match="Near it are 'mean/2'"):
+        graph.ancestors("Mean/2")
     with pytest.raises(UnknownItemError, match="An item is not there"):
         graph.ancestors(3)
 

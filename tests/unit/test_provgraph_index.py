@@ -70,6 +70,19 @@ def test_an_item_that_is_not_there_is_refused_and_near_ones_are_named(ids, wante
     assert len(str(refused.value)) < 8_000
 
 
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [("person1/12/Age", "Person1/12/Age"), ("PERSON1/12/Age", "Person1/12/Age"), ("Preson1/12/Age", "Person1/12/Age"), ("erson1/12/Age", "Person1/12/Age"),
+     ("Berson1/12/Age", "Person1/12/Age"), ("Person 1/12/Age", "Person1/12/Age"), ("Person1/12/age", "Person1/12/Age"), ("person1/12/Ages", "Person1/12/Age"),
+     ("zoo/700", "Zoo/700"), ("oZo/700", "Zoo/700"), ("Middle/7", "middle/7")],
+)  # fmt: skip
+def test_an_error_at_the_beginning_of_an_id_is_mended_among_thousands(typed, meant):
+    ids = [*(f"Person1/{n}/Age" for n in range(1_000)), *(f"middle/{n}" for n in range(500)), *(f"Zoo/{n}" for n in range(1_000)), "", "é"]
+    index = Index.of_arrays(ids[:-1], ids[1:])
+    with pytest.raises(UnknownItemError, match=f"Near it are '{meant}'"):
+        index.codes([typed])
+
+
 @pytest.mark.parametrize("wanted", ["5", 5.0, True, None, b"5", (5,)])
 def test_an_id_of_another_type_is_no_item(wanted):
     with pytest.raises(UnknownItemError, match="integers here"):

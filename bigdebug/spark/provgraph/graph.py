@@ -22,6 +22,7 @@ from bigdebug.provgraph.membership import NO_TABLE, Prefixes, Ranges
 from bigdebug.provgraph.paths import Paths, paths
 from bigdebug.provgraph.questions import Common
 from bigdebug.provgraph.report import ImportReport
+from bigdebug.provgraph.slips import variants
 from bigdebug.provgraph.walking import Codes, distinct
 from bigdebug.provgraph.workflow import Workflow
 from bigdebug.shown import shown
@@ -224,7 +225,7 @@ class SparkGraph:
             raise UnknownItemError(f"An item is not there: {problem}", remedy="Ids are as in the columns src and dst.") from problem
 
     def _check(self, doubtful: pa.Array) -> None:
-        """Raise UnknownItemError for an item that the graph does not have, with the ones before and behind it."""
+        """Raise UnknownItemError for an item that the graph does not have, with the ones before and behind it, and other spellings of it."""
         missing = self._plan.missing(doubtful) if len(doubtful) else doubtful
         if len(missing):
             lost = missing[0].as_py()
@@ -235,5 +236,7 @@ class SparkGraph:
     def _near(self, lost: Any) -> list[Any]:
         at = literal(lost, "BIGINT" if self._whole else "STRING")
         before, behind = F.max(F.when(F.col("item") < at, F.col("item"))), F.min(F.when(F.col("item") > at, F.col("item")))
-        [row] = unheard(self._prepared.items.agg(before, behind), "collect")
-        return [item for item in row if item is not None]
+        spelled = [] if self._whole else [literal(text, "STRING") for text in variants(lost)]
+        meant = F.collect_set(F.when(F.col("item").isin(spelled), F.col("item")))
+        [[least, most, some]] = unheard(self._prepared.items.agg(before, behind, meant), "collect")
+        return [*sorted(some), *(item for item in (least, most) if item is not None and item not in some)]
