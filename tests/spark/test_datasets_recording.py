@@ -81,6 +81,15 @@ def _second_version(spark: Any, folder: str) -> None:
         spark.conf.set("spark.sql.sources.useV1SourceList", known)
 
 
+def _shuffled(spark: Any, folder: str) -> Any:
+    return spark.sparkContext.textFile(f"{folder}/text").map(lambda line: (len(line), 1)).reduceByKey(max)
+
+
+def _again(rdd: Any) -> None:
+    for _ in range(2):
+        rdd.collect()
+
+
 def _as_json(frame: Any) -> Any:
     with pytest.warns(UserWarning, match="toJSON"):
         return frame.toJSON()
@@ -625,6 +634,7 @@ k < db.(select "k" from T).k IDENTITY
     "save RDD as pickles": (lambda spark, folder: spark.sparkContext.parallelize(range(99)).saveAsPickleFile(f"{folder}/pickles"), "rdd succeeded\ncreated files pickles"),
     "read pickles": (lambda spark, folder: spark.sparkContext.pickleFile(f"{folder}/pickles").collect(), "rdd succeeded\nread files pickles"),
     "RDD that is kept": (lambda spark, folder: _counted(spark.sparkContext.textFile(f"{folder}/text").map(len).cache()), "rdd succeeded\nread files text\n\nrdd succeeded\nread files text"),
+    "RDD of a shuffle that is used again": (lambda spark, folder: _again(_shuffled(spark, folder)), "rdd succeeded\nread files text 20 rows\n\nrdd succeeded\nread files text"),
     "save rows as JSON": (lambda spark, folder: _as_json(_in(spark, folder)).saveAsTextFile(f"{folder}/rows_as_json"), """
 query succeeded
 read files in
