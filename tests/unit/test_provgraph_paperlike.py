@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from graphlib import TopologicalSorter
+
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
@@ -92,18 +94,31 @@ def test_its_other_components_are_small(cut):
 
 @pytest.mark.slow
 def test_its_three_classes_of_queries_are_there(whole, cut):
-    found = queries(whole, 3)
+    found = queries(whole, 10)
+    longest = {"SC-SL": 7, "LC-SL": 7, "LC-LL": 10}
     for one in CLASSES:
-        assert len(found[one.name]) == 3
+        assert len(found[one.name]) == 10
         for item in found[one.name].tolist():
             answer = ancestors(cut.components.index, item)
             assert len(answer) in one.lineage
             assert len(answer.walked.triples.src) in one.lineage
+            assert longest_path(answer.walked.triples) == longest[one.name]
             places = np.flatnonzero(whole.ids == item)[0]
             assert any(places in whole.spans[component] for component in one.components)
             volume = cut.volume(np.array([item]))
             assert len(answer) < volume["items"]
             assert volume["triples"] <= volume["component_triples"]
+
+
+def longest_path(triples):
+    """Triples of the longest path among some that have no circle."""
+    behind: dict[int, set[int]] = {}
+    for src, dst in zip(triples.src.tolist(), triples.dst.tolist()):
+        behind.setdefault(dst, set()).add(src)
+    known: dict[int, int] = {}
+    for item in TopologicalSorter(behind).static_order():
+        known[item] = max((known[source] + 1 for source in behind.get(item, ())), default=0)
+    return max(known.values())
 
 
 def test_the_same_seed_gives_the_same_graph_and_another_one_another():
