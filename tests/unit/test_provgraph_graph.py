@@ -252,6 +252,41 @@ def test_an_index_of_another_version_is_refused(tmp_path):
         bigdebug.open(path)
 
 
+def test_to_open_an_index_reads_little_of_it(tmp_path):
+    rng = np.random.default_rng(3)
+    bigdebug.provenance(pd.DataFrame({"src": rng.integers(0, 2**62, 600_000), "dst": rng.integers(0, 2**62, 600_000), "op": "R"}), at=tmp_path / "index", progress=False)
+    run = subprocess.run([sys.executable, "-c", textwrap.dedent(TOUCHED), tmp_path / "index"], capture_output=True, text=True, timeout=120, check=False)
+    size = sum(one.stat().st_size for one in (tmp_path / "index").iterdir())
+    assert size > 20_000_000
+    assert int(run.stdout) < size // 20, run.stderr
+
+
+TOUCHED = """
+    import sys
+    import bigdebug
+
+    def touched():
+        # What was read of a file into memory, and what of its mappings is in memory.
+        with open("/proc/self/io") as file:
+            read = int(next(file).split()[1])
+        with open("/proc/self/smaps") as file:
+            lines, here, mapped = file.readlines(), False, 0
+        for line in lines:
+            words = line.split()
+            if "-" in words[0] and not words[0].endswith(":"):
+                here = sys.argv[1] in line
+            elif words[0] == "Rss:" and here:
+                mapped += int(words[1]) << 10
+        return read + mapped - (sum(map(len, lines)))
+
+    bigdebug.provenance  # what Python reads of itself
+    from bigdebug.provgraph.graph import opened
+    before = touched()
+    graph = opened(sys.argv[1])
+    print(touched() - before)
+"""
+
+
 TOLD = """
     import os, resource, signal, sys
     import numpy as np, pandas as pd
