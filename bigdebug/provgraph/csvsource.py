@@ -1,4 +1,4 @@
-"""CSV as columns of texts: lines of any length, what is malformed told by its number, and quotes that are never closed."""
+"""CSV as columns of texts: lines of any length, what is malformed told by the number of its record, and quotes that are never closed."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ import pyarrow.csv as arrow_csv
 from bigdebug.errors import ProvenanceError
 
 Malformed = Callable[[str, int, str], None]
-"""Told of a line that has another number of fields: its file, its number and its text."""
+"""Told of a record that has another number of fields: its file, its number and its text. The header is record 1; blank lines are none, and a quoted text
+of several lines is in one, so this is not the number that an editor shows."""
 
 _BLOCKS = (1 << 18, 1 << 22, 1 << 26, 1 << 30)
 """Bytes of text that are parsed at once: the first, unless a line is longer. Some two dozen blocks are in memory."""

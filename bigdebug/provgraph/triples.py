@@ -63,8 +63,8 @@ class Triples:
         held: list[Chunk] = []
         weight = count = first = 0
 
-        def malformed(file: str, line: int, text: str) -> None:
-            findings.add("malformed", 1, [f"line {line} of {file}: {shown(text)}"])
+        def malformed(file: str, number: int, text: str) -> None:
+            findings.add("malformed", 1, [f"record {number} of {file}, its header being the first: {shown(text)}"])
 
         for name in tables or ():
             require(self.source.names, name)
@@ -83,24 +83,26 @@ class Triples:
 
     def _chunk(self, batch: pa.RecordBatch, first: int, findings: Findings, tables: tuple[str, str] | None) -> Chunk:
         parse = isinstance(self.source, CsvSource)
+        # A parser tells nobody where those stand that it gives: rows are counted from 0, without records that have another number of fields.
+        named = "whole row" if parse else "row"
         src, bad = typed(batch.column(self.src), self.kind, self.src, parse=parse)
         dst, worse = typed(batch.column(self.dst), self.kind, self.dst, parse=parse)
         none = pa.nulls(len(batch), pa.large_string()), np.zeros(len(batch), bool)
         op, worst = none if self.op is None else typed(batch.column(self.op), self.op_kind, self.op)
         there = (mask(src.is_valid()) | bad) & (mask(dst.is_valid()) | worse)
         lost = np.flatnonzero(~there)
-        findings.add("missing", len(lost), (f"row {first + row}" for row in lost[:EXAMPLES].tolist()))
+        findings.add("missing", len(lost), (f"{named} {first + row}" for row in lost[:EXAMPLES].tolist()))
         odd = np.flatnonzero((bad | worse | worst) & there)
         why = "ids are no integers" if self.kind == "int" else "ids are not UTF-8"
         findings.add(
             "malformed", len(odd),
-            (f"row {first + row}, where {why if bad[row] or worse[row] else 'the operation is not UTF-8'}: {_row(batch, row, (self.src, self.dst))}"
+            (f"{named} {first + row}, where {why if bad[row] or worse[row] else 'the operation is not UTF-8'}: {_row(batch, row, (self.src, self.dst))}"
              for row in odd[:EXAMPLES].tolist()),
         )
         kept = there & ~bad & ~worse & ~worst
         loops = np.flatnonzero(mask(pc.fill_null(pc.equal(src, dst), False)) & kept)
         findings.add(
-            "self-loops", len(loops), (f"row {first + row}: {triple(src[row].as_py(), dst[row].as_py())}" for row in loops[:EXAMPLES].tolist())
+            "self-loops", len(loops), (f"{named} {first + row}: {triple(src[row].as_py(), dst[row].as_py())}" for row in loops[:EXAMPLES].tolist())
         )
         kept[loops] = False
         told = [batch.column(name) for name in tables or ()]
@@ -131,8 +133,8 @@ def listed(given: Any, item: str, table: str, kind: Kind) -> Iterator[tuple[Valu
         row += len(batch)
 
 
-def _refuse(file: str, line: int, text: str) -> None:
-    raise ProvenanceError(f"Line {line} of {file} is no row of a list of items", value=text, remedy="Mend the list.")
+def _refuse(file: str, number: int, text: str) -> None:
+    raise ProvenanceError(f"Record {number} of {file}, its header being the first, is no row of a list of items", value=text, remedy="Mend the list.")
 
 
 def names_of(wanted: Any) -> tuple[str, str, str | None]:

@@ -86,10 +86,10 @@ def test_csv_tells_of_lines_that_are_no_triples(tmp_path, suffix):
     # Blank lines are not counted, and one with a quoted line break is one.
     short = repr("R2\t6" if suffix == ".tsv" else "R2,6")
     assert odd == {
-        "malformed": (1, (f"line 5 of {path.name}: {short}",)), "missing": (1, ("row 3",)),
-        "self-loops": (1, ("row 4: 8 -> 8",)),
+        "malformed": (1, (f"record 5 of {path.name}, its header being the first: {short}",)), "missing": (1, ("whole row 3",)),
+        "self-loops": (1, ("whole row 4: 8 -> 8",)),
     }
-    with pytest.raises(ProvenanceError, match="no triples: line 5"):
+    with pytest.raises(ProvenanceError, match="no triples: record 5"):
         read(path, strict=True)
 
 
@@ -108,7 +108,7 @@ def test_integers_are_written_in_one_way(tmp_path, odd):
     assert read(path)[0] == [("9223372036854775807", "-9223372036854775808", "R"), (odd, "5", "R")]
     found, told = read(path, ids="int")
     assert found == [(2**63 - 1, -(2**63), "R")]
-    assert told["malformed"] == (1, (f"row 1, where ids are no integers: {odd!r} -> '5'",))
+    assert told["malformed"] == (1, (f"whole row 1, where ids are no integers: {odd!r} -> '5'",))
 
 
 def test_texts_that_come_late_are_told_of(tmp_path):
@@ -116,7 +116,7 @@ def test_texts_that_come_late_are_told_of(tmp_path):
     path.write_text("src,dst,op\n" + "1,2,R\n" * 800_000 + "A17,2,R\n")
     found, told = read(path)
     assert len(found) == 800_000
-    assert told["malformed"] == (1, ("row 800000, where ids are no integers: 'A17' -> '2'",))
+    assert told["malformed"] == (1, ("whole row 800000, where ids are no integers: 'A17' -> '2'",))
     assert len(read(path, ids="text")[0]) == 800_001
 
 
@@ -130,7 +130,7 @@ def test_lines_longer_than_what_is_parsed_at_once(tmp_path, long):
     path.write_text("src,dst,op\n" + "".join(lines))
     found, told = read(path)
     assert found == rows
-    assert told == {"malformed": (2, ("line 12 of t.csv: 'odd'", "line 80003 of t.csv: 'odd,'"))}
+    assert told == {"malformed": (2, ("record 12 of t.csv, its header being the first: 'odd'", "record 80003 of t.csv, its header being the first: 'odd,'"))}
 
 
 @pytest.mark.parametrize(
