@@ -102,6 +102,8 @@ def test_a_long_id_does_not_come_with_each_item_of_its_component(spark):
     ("columns", "message"), [(("parent", "dst", "op"), "no such column"), (("src", "dst", "when"), "Operations are texts"), (("src", "op", "dst"), "integers or texts")],
 )
 def test_columns_that_have_no_ids_are_refused_by_name(spark, columns, message):
+    with pytest.raises(ProvenanceError, match=r"decimal\(20,0\).*integers by col\('src'\).cast\('bigint'\)"):
+        read(spark.sql("select cast(1 as decimal(20, 0)) src, cast(2 as decimal(20, 0)) dst, 'x' op"))
     with pytest.raises(ProvenanceError, match=message):
         read(spark.sql("select 1L src, 2 dst, 'x' op, current_timestamp() when"), columns)
 

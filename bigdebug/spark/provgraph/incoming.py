@@ -37,7 +37,7 @@ def triples_of(frame: Any, names: Sequence[str | None], workflow: Workflow | Non
     whole = all(isinstance(kind, IntegralType | NullType) for kind in kinds)
     if not whole and not all(isinstance(kind, StringType | NullType) for kind in kinds):
         told = " and ".join(sorted(kind.simpleString() for kind in kinds))
-        raise ProvenanceError(f"Ids of items are integers or texts, and those of src and dst are both the same; these are {told}", remedy="Cast them: col('src').cast('string').")
+        raise ProvenanceError(f"Ids of items are integers or texts, and those of src and dst are both the same; these are {told}", remedy="Cast them: integers by col('src').cast('bigint'), others by cast('string').")
     columns = {end: _plain(found[end], "bigint" if whole else "string") for end in ("src", "dst")}
     columns["op"] = _operation(frame, found["op"])
     if workflow is not None and isinstance(workflow.items, Columns):
