@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from contextlib import closing
+
 import pandas as pd
 import pyarrow as pa
 import pytest
+from pyspark.sql import functions as F
 
+import bigdebug
 from bigdebug.errors import ProvenanceError, TooLargeError, UnknownItemError
 from bigdebug.provgraph.workflow import Workflow
 from bigdebug.spark.provgraph.graph import SparkGraph
 from bigdebug.spark.provgraph.incoming import read
+from bigdebug.spark.provgraph.lookups import forget, held
 from bigdebug.spark.provgraph.prepared import PLANS, Prepared
 from bigdebug.spark.provgraph.recursion import BACKWARD
 
@@ -59,9 +64,27 @@ def test_the_component_of_the_paper_falls_into_its_four_sets(spark):
     assert sorted(f"{names[row[0]]} {names[row[1]]}" for row in prepared.dependencies.collect()) == ["S1 S2", "S2 S3", "S2 S4"]
     graph = SparkGraph(prepared, "csprov")
     assert graph._plan.volume(pa.array([8]), BACKWARD).triples.count() == 12 - 3
-    assert sorted(graph.ancestors(8)) == [1, 2, 3, 4, 5, 7]
+    with closing(bigdebug.provenance(pd.DataFrame(rows, columns=["src", "dst", "op"]), workflow)) as index:
+        for other in (index, *(SparkGraph(prepared, plan) for plan in PLANS)):
+            assert sorted(other.ancestors(8)) == [1, 2, 3, 4, 5, 7]
+            assert sorted(other.ancestors(12)) == [1, 2, 3, 4, 6, 10]
+            assert sorted(other.descendants(5)) == [7, 8, 9]
+            assert triples_in(other.ancestors(7)) == sorted(str((*pair, "-")) for pair in COMPONENT if pair in {(1, 2), (1, 3), (2, 4), (3, 4), (4, 5), (5, 7)})
     assert graph.sets().statistics().values.tolist() == [["LC1", f"sp{n}", 1, 0, 3] for n in range(1, 5)]
     graph.close()
+
+
+def test_what_is_held_lies_by_the_hash_of_its_key_and_in_order_within(spark):
+    triples = frame(spark, [(number % 7, number, "r") for number in range(100, 0, -1)])
+    for key in ("src", "dst"):
+        found = held(triples, key, (key, "op"), 5)
+        rows = found.select(key, F.spark_partition_id().alias("at"), F.pmod(F.hash(key), F.lit(5)).alias("hash")).collect()
+        forget(found)
+        assert len(rows) == 100
+        assert all(row.at == row.hash for row in rows)
+        for partition in range(5):
+            within = [row[key] for row in rows if row.at == partition]
+            assert within == sorted(within)
 
 
 def test_items_of_no_table_are_cut_off_together(spark):
