@@ -147,5 +147,12 @@ def test_an_answer_that_the_driver_does_not_take_stays_in_spark(spark, monkeypat
     assert (sorted(row.item for row in cut.toDF().collect()), cut.triplesDF().count(), cut.stopped) == ([11, 12, 13, 14], 4, "limit 4: there are triples beyond it")
     with pytest.raises(TooLargeError, match="toDF"):
         answer.toPandas()
+    # What stays in Spark can be asked about all the same, in any graph, as far as the driver takes its items.
+    assert list(answer) == list(range(7, -1, -1))
+    assert {(row.item, row.depth) for row in graph.descendants(answer, depth=1).toDF().collect()} == {(n, 1) for n in range(1, 9)}
+    assert set(bigdebug.provenance(pd.DataFrame(rows, columns=["src", "dst", "op"]), progress=False).descendants(answer, depth=2)) == set(range(1, 10))
+    monkeypatch.setattr("bigdebug.spark.provgraph.answers.MOST", 3)
+    with pytest.raises(TooLargeError, match="more items than the driver takes"):
+        graph.descendants(answer)
     with pytest.raises(UnknownItemError, match="Near it are 20"):
         graph.ancestors([8, 99])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -9,6 +10,7 @@ import pyarrow as pa
 
 from bigdebug.errors import TooLargeError
 from bigdebug.provgraph.answer import Answer, named_few
+from bigdebug.spark.provgraph.lookups import MOST, few
 from bigdebug.spark.provgraph.recursion import Far
 from bigdebug.spark.sql.actions import unheard
 
@@ -38,7 +40,7 @@ class FrameAnswer(Answer):
 
 @dataclass(frozen=True, eq=False)
 class FarAnswer:
-    """An answer of more triples than the driver takes: in Spark, where it can be counted, joined and written."""
+    """An answer of more triples than the driver takes: in Spark, where it can be counted, joined and written. Iterating gives the items' ids, so it can be asked about."""
 
     kind: str
     asked: Any
@@ -62,6 +64,15 @@ class FarAnswer:
         raise TooLargeError(
             "This answer has more triples than the driver takes", remedy="toDF() has it in Spark; or ask with depth=N, or limit=N.",
         )
+
+    def __iter__(self) -> Iterator[Any]:
+        """The ids, nearest first; a job. Raises TooLargeError if the driver does not take the items either."""
+        found = few(self.far.items.orderBy("depth", "item").select("item"), MOST)
+        if found is None:
+            raise TooLargeError(
+                "This answer has more items than the driver takes, so it cannot be asked about", remedy="Ask with depth=N, or limit=N; or join toDF() with triplesDF() of another.",
+            )
+        return iter(found["item"].to_pylist())
 
     def __len__(self) -> int:
         """How many items there are; a job."""
