@@ -66,6 +66,27 @@ def test_all_tell_the_same_of_what_was_read(known, plan):
     assert known[plan].sets().statistics().equals(known["index"].sets().statistics())
 
 
+@pytest.mark.parametrize("plan", PLANS[1:])
+def test_components_and_cuts_are_for_all_to_see(known, plan):
+    graph, index = known[plan], known["index"]
+    whole = graph.components()
+    assert len(whole) == len(index.components()) == 3
+    pd.testing.assert_frame_equal(whole.largest(2), index.components().largest(2), check_dtype=False)
+    assert {item for item, component in whole.toDF().collect() if component == "clean/0"} == {"clean/0", *graph.descendants("clean/0"), *graph.ancestors("mean/0")}
+    for given in ({}, {"threshold": 1_000}, {"threshold": 3, "splits": [["raw"], ["clean", "mean"]]}):
+        found, other = graph.sets(**given), index.sets(**given)
+        assert found.statistics().equals(other.statistics())
+        assert len(found) == len(other)
+        names = index.index.named(other.dependencies.ravel()).reshape(-1, 2)
+        assert sorted(map(tuple, found.dependencies.collect())) == sorted(map(tuple, names))
+        assert dict(found.toDF().select("item", "csid").collect()) == dict(zip(index.first(limit=None), index.index.named(other.labels)))
+    with pytest.raises(ProvenanceError, match="threshold is a number"):
+        graph.sets(threshold=0)
+    with pytest.raises(ProvenanceError, match="no such table"):
+        graph.sets(splits=[["raw"], ["strange"]])
+    assert graph.sets() is graph.sets()
+
+
 def test_the_plan_follows_from_the_size_of_the_triples_and_of_the_disk(dbg, triples, monkeypatch):
     graph = dbg.provenance(triples)
     assert graph.plan == "index"

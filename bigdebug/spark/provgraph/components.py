@@ -7,10 +7,12 @@ item, which names it.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import Column, Window
@@ -29,6 +31,35 @@ _TEXTS = 1 << 28
 
 _LONGEST, _BEGINNING = 200, 100
 """Bytes of an item up to which it names its component: the name comes with each item and triple. A longer one does by its first characters and a digest."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Components:
+    """The weakly connected components of a graph, in Spark."""
+
+    items: Any
+    """A kept DataFrame of each ``item`` and its ``component``, as ``components`` names them. An item that no triple has is one by itself."""
+    triples: Any
+    """A kept DataFrame of the triples with the ``component`` of their items."""
+
+    def toDF(self) -> Any:
+        """Columns item and component."""
+        return self.items.select("item", "component")
+
+    def largest(self, count: int = 10) -> pd.DataFrame:
+        """Columns component, items and triples of the largest ones. A job."""
+        items = self.items.groupBy("component").agg(F.count(F.lit(1)).alias("items")).orderBy(F.desc("items"), "component").limit(count)
+        triples = self.triples.groupBy("component").agg(F.count(F.lit(1)).alias("triples"))
+        found = items.join(triples, "component", "left").select("component", "items", F.coalesce("triples", F.lit(0)))
+        rows = sorted(map(tuple, unheard(found, "collect")), key=lambda row: (-row[1], row[0]))
+        return pd.DataFrame(rows, columns=["component", "items", "triples"])
+
+    def __len__(self) -> int:
+        """How many there are; a job."""
+        return int(unheard(self.items.agg(F.countDistinct("component")), "collect")[0][0])
+
+    def __repr__(self) -> str:
+        return "components in Spark: toDF() has them, largest() the largest"
 
 
 def components(edges: Any, partitions: int, near: int = NEAR) -> Any:

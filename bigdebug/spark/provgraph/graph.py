@@ -28,6 +28,7 @@ from bigdebug.provgraph.workflow import Workflow
 from bigdebug.shown import shown
 from bigdebug.spark.process import answering
 from bigdebug.spark.provgraph.answers import FarAnswer, FrameAnswer
+from bigdebug.spark.provgraph.components import Components
 from bigdebug.spark.provgraph.lookups import MOST, among, fetched, few
 from bigdebug.spark.provgraph.plans import Plan
 from bigdebug.spark.provgraph.prepared import PLANS, Prepared, closed
@@ -115,10 +116,18 @@ class SparkGraph:
         self._check_open()
         return self._prepared.statistics()
 
-    def sets(self) -> Sets:
-        """The sets that large components fall into along the workflow, and how these derive each other; found now, if the plan has not."""
+    def components(self) -> Components:
+        """The weakly connected components; found now, if the plan has not."""
         self._check_open()
-        return self._prepared.sets
+        return self._prepared.components
+
+    def sets(self, threshold: int | None = None, splits: Any = None) -> Sets:
+        """The sets that large components fall into along the workflow, and how these derive each other (CSProv, Algorithm 3); found now, if the plan has not.
+
+        Where nothing is said, with the threshold and the splits that ``dbg.provenance`` was given; others are for looking at, and leave the plan as it is.
+        """
+        self._check_open()
+        return self._prepared.sets if threshold is None and splits is None else self._prepared.cut(threshold, splits)
 
     def planned(self, plan: str) -> SparkGraph:
         """The same graph with another plan; what both need is found once."""

@@ -11,11 +11,12 @@ from pyspark.sql import functions as F
 
 from bigdebug.errors import ProvenanceError
 from bigdebug.provgraph.report import Findings, ImportReport
-from bigdebug.provgraph.sets import THRESHOLD
+from bigdebug.provgraph.sets import THRESHOLD, check_threshold
 from bigdebug.provgraph.splits import splits_of
 from bigdebug.provgraph.workflow import Workflow
 from bigdebug.spark.provgraph.checks import Rows, circles, tables_told, unlike
 from bigdebug.spark.provgraph.components import NEAR, components
+from bigdebug.spark.provgraph.components import Components as WeakComponents
 from bigdebug.spark.provgraph.incoming import items_of, partitions_for
 from bigdebug.spark.provgraph.kept import kept, let_go
 from bigdebug.spark.provgraph.plans import Components, ConnectedSets, Plan, Recursive
@@ -95,10 +96,16 @@ class Prepared:
 
     @cached_property
     def sets(self) -> Sets:
-        """Items with their ``component`` and set (``csid``), and the cuts that made these. Raises ProvenanceError without a workflow."""
+        """The sets that the plan needs, with the threshold and the splits that the graph was given. Raises ProvenanceError without a workflow."""
+        return self.cut(self._threshold, self._given)
+
+    def cut(self, threshold: int | None, given: Any) -> Sets:
+        """Items with their ``component`` and set (``csid``), and the cuts that made these; where nothing is said, as the graph was given it."""
         workflow = has_tables(self.workflow)
-        splits = splits_of(workflow, self._given, self._sizes)
-        found = sets(self.triples, self.placed, workflow, splits, self._threshold, self.partitions, self._near)
+        threshold, given = self._threshold if threshold is None else threshold, self._given if given is None else given
+        check_threshold(threshold)
+        splits = splits_of(workflow, given, self._sizes)
+        found = sets(self.triples, self.placed, workflow, splits, threshold, self.partitions, self._near)
         self._held.append(found.items)
         return found
 
@@ -132,6 +139,11 @@ class Prepared:
     def in_sets(self) -> Any:
         """The triples with the sets of their items: ``src_csid`` and ``dst_csid``."""
         return self._hold(with_sets(self.triples, self.sets.items), "sets")
+
+    @property
+    def components(self) -> WeakComponents:
+        """The components, with the triples in them."""
+        return WeakComponents(self.placed, self.in_components)
 
     @cached_property
     def in_components(self) -> Any:

@@ -13,6 +13,7 @@ from pyspark.sql import functions as F
 from bigdebug.provgraph.sets import Cut
 from bigdebug.provgraph.splits import Split
 from bigdebug.provgraph.workflow import Workflow
+from bigdebug.shown import counted
 from bigdebug.spark.provgraph.components import NEAR, components
 from bigdebug.spark.provgraph.kept import kept, let_go
 from bigdebug.spark.provgraph.tables import TABLE
@@ -22,13 +23,26 @@ LARGE = 1_000
 """Items from which on the statistics count a set as a large one (Table IX)."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Sets:
-    """The sets of a graph."""
+    """Each item's set, in Spark: its component where that is small, else a part of it that lies in one split."""
 
     items: Any
     """A kept DataFrame of each ``item``, its ``component`` and its ``csid``: component and set are named by their smallest item."""
     cuts: tuple[Cut, ...]
+    dependencies: Any
+    """A DataFrame of the pairs of sets of which one has a triple's src and the other its dst, each once: ``src_csid`` and ``dst_csid``."""
+
+    def toDF(self) -> Any:
+        """Columns item, component and csid."""
+        return self.items.select("item", "component", "csid")
+
+    def __len__(self) -> int:
+        """How many sets there are; a job."""
+        return int(unheard(self.items.agg(F.countDistinct("csid")), "collect")[0][0])
+
+    def __repr__(self) -> str:
+        return f"sets in Spark, of {counted(len(self.cuts), 'cut')}: toDF() has them, dependencies which derives which"
 
     def statistics(self) -> pd.DataFrame:
         """The paper's Table IX: columns component, split, sets, large (of 1,000 items or more) and largest (items).
@@ -49,8 +63,8 @@ def sets(triples: Any, items: Any, workflow: Workflow, splits: Sequence[Split], 
     cuts: list[Cut] = []
     names: dict[Any, str] = {}
     for level in _levels(workflow, splits):
-        counted = known.groupBy("csid").agg(F.count(F.lit(1)).alias("size"), F.max(level.split).alias("split"))
-        large = counted.where((F.col("size") >= threshold) & (F.col("split") >= 0)).select(F.col("csid").alias("large"))
+        sized = known.groupBy("csid").agg(F.count(F.lit(1)).alias("size"), F.max(level.split).alias("split"))
+        large = sized.where((F.col("size") >= threshold) & (F.col("split") >= 0)).select(F.col("csid").alias("large"))
         cut = kept(known.join(large, F.col("csid") == F.col("large"), "left_semi").withColumn("split", level.split), "sets")
         if not unheard(cut.limit(1), "count"):
             let_go(cut)
@@ -65,7 +79,7 @@ def sets(triples: Any, items: Any, workflow: Workflow, splits: Sequence[Split], 
         rest = known.join(large, F.col("csid") == F.col("large"), "left_anti")
         before, known = known, kept(rest.select("item", TABLE, "component", "csid").union(new.select("item", TABLE, "component", F.col("own").alias("csid"))), "sets")
         let_go(before, cut, within, found, new)
-    return Sets(known, tuple(cuts))
+    return Sets(known, tuple(cuts), dependencies(with_sets(triples, known)))
 
 
 def with_sets(triples: Any, items: Any) -> Any:
