@@ -52,7 +52,7 @@ class QueryRows:
     def known_as(self, tables: Mapping[int, str], items: Mapping[int, pa.Array]) -> QueryRows:
         """The same rows in a graph of several runs: what all their tables are called, and the items of some levels, in the order of ``names``."""
         other = copy(self)
-        vars(other).update(tables=dict(tables), rows=other._rows(tables) | dict(items))
+        vars(other).update(tables=dict(tables), rows=self._rows({level: table for level, table in tables.items() if level not in items}) | dict(items))
         return other
 
     @property

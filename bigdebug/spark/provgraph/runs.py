@@ -120,7 +120,7 @@ def _part_of_rdd(whole: LineageRDD, values: bool, tables: Mapping[str, Any]) -> 
 
 def _parts_of_frames(wholes: Sequence[Any], steps: RunSteps, values: bool, tables: Mapping[str, Any]) -> list[Part]:
     """Runs of queries, those that wrote before those that read it."""
-    strange = [whole.run for whole in wholes if not isinstance(whole.run, FrameRun) or whole.run.began is None]
+    strange = [whole.run for whole in wholes if not isinstance(whole.run, FrameRun) or steps.step_of(whole.run) is None]
     if len(wholes) > 1 and strange:
         raise UntraceableError(
             "Several runs become one graph where all are captured actions of DataFrames", value=strange[0].name,
