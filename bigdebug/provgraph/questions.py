@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from bigdebug.errors import ProvenanceError
 from bigdebug.provgraph.answer import Answer, distinct_ids, named_few
 from bigdebug.provgraph.index import Index
-from bigdebug.provgraph.walking import Codes, Triples, Walked, distinct, walk, within
+from bigdebug.provgraph.walking import Codes, Triples, Walked, adjacency, distinct, walk, within
 from bigdebug.provgraph.workflow import Workflow
 from bigdebug.shown import counted
 
@@ -99,6 +99,18 @@ class Common:
     @property
     def lowest(self) -> NDArray[Any]:
         return self.index.named(self.codes[self.is_lowest])
+
+    @cached_property
+    def between(self) -> Triples:
+        """The triples on the ways from these items to those that were asked about. Takes time by all ancestors of the latter."""
+        if not len(self.codes):
+            return Triples.none()
+        behind = walk(self.index.backward, self.asked_codes, backward=True).triples
+        codes = distinct(np.concatenate([behind.src, behind.dst]))
+        src, dst, start = (np.searchsorted(codes, some) for some in (behind.src, behind.dst, self.codes))
+        ahead = np.zeros(len(codes), bool)
+        ahead[start] = ahead[walk(adjacency(src, dst, len(codes)), start, backward=False).items] = True
+        return Triples(*(column[ahead[src]] for column in behind))
 
     def toPandas(self) -> pd.DataFrame:  # noqa: N802 (as PySpark's is)
         """Columns item, table (if the graph has a workflow), depth and lowest."""

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from bigdebug.errors import TooLargeError
 from bigdebug.provgraph.answer import Answer
 from bigdebug.provgraph.paths import Paths
+from bigdebug.provgraph.questions import Common
 from bigdebug.provgraph.walking import Codes, Triples, distinct
 from bigdebug.shown import LONGEST, masked
 
@@ -29,15 +30,15 @@ _OTHERS = "#888888"
 _SWEEPS = 7
 
 
-def picture(answer: Answer | Paths) -> go.Figure:
-    """The items of an answer, or those on paths, by table in the order of the workflow; without one, by how many triples made them at most.
+def picture(answer: Answer | Paths | Common) -> go.Figure:
+    """The items of an answer, those on paths, or those on the ways from common ancestors, by table in the order of the workflow; without one, by how many triples made them at most.
 
     Those that were asked about are diamonds; operations have colours. Raises TooLargeError for more than ``MOST_ITEMS`` items, or
     ``MOST_TRIPLES`` triples.
     """
-    asked = answer.asked_codes if isinstance(answer, Answer) else np.array([answer.start, answer.end])
+    asked = np.array([answer.start, answer.end]) if isinstance(answer, Paths) else answer.asked_codes
     triples = answer.walked.triples if isinstance(answer, Answer) else answer.between
-    found = answer.walked.items if isinstance(answer, Answer) else np.zeros(0, np.int64)
+    found = answer.walked.items if isinstance(answer, Answer) else np.zeros(0, np.int64)  # of the others, all are in triples
     items = distinct(np.concatenate([asked, found, triples.src, triples.dst]))
     if len(items) > MOST_ITEMS:
         raise TooLargeError(
@@ -65,7 +66,7 @@ def picture(answer: Answer | Paths) -> go.Figure:
     return figure
 
 
-def _columns(answer: Answer | Paths, items: Codes, src: Codes, dst: Codes) -> tuple[Codes, list[str]]:
+def _columns(answer: Answer | Paths | Common, items: Codes, src: Codes, dst: Codes) -> tuple[Codes, list[str]]:
     """The column of each item, and what stands above each column."""
     if answer.index.workflow is None:
         layer = np.zeros(len(items), np.int64)
@@ -101,7 +102,7 @@ def _rows(column: Codes, src: Codes, dst: Codes) -> NDArray[np.float64]:
     return row
 
 
-def _draw_triples(figure: go.Figure, answer: Answer | Paths, items: Codes, triples: Triples, ends: tuple[NDArray[Any], ...]) -> None:
+def _draw_triples(figure: go.Figure, answer: Answer | Paths | Common, items: Codes, triples: Triples, ends: tuple[NDArray[Any], ...]) -> None:
     """A line for each triple, those of an operation as one trace; what it is, in its middle, where one points. Operations beyond the colours are one trace."""
     ops = answer.index.operations_of(triples.op).tolist()
     names = {op: _text("no operation" if op is None else str(op)) for op in dict.fromkeys(ops)}
@@ -130,7 +131,7 @@ def _further(names: list[str]) -> list[str]:
 
 
 def _draw_items(
-    figure: go.Figure, answer: Answer | Paths, items: Codes, asked: NDArray[np.bool_], column: Codes, row: NDArray[np.float64]
+    figure: go.Figure, answer: Answer | Paths | Common, items: Codes, asked: NDArray[np.bool_], column: Codes, row: NDArray[np.float64]
 ) -> None:
     texts = np.array([_text(value) for value in answer.index.named(items).tolist()], object)
     for name, chosen, marker in (

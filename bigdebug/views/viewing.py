@@ -43,7 +43,7 @@ def view(what: Any) -> Any:
 
     Of a diagnosis, or of a ``bigdebug.Search()`` that ``dbg.localize`` is given: fault sets, and how far the search is. Of a comparison: both results side by side.
     Of culprits, one culprit, or a run that failed: what crashed, to leave out, repair and resume.
-    Of a watch: what tasks tell of records, while they run. Of an answer about a provenance graph, or paths in one: a plotly figure, if it is small.
+    Of a watch: what tasks tell of records, while they run. Of an answer about a provenance graph, paths or common ancestors in one: a plotly figure, if it is small.
     Of ``dbg.datasets``: the graph of datasets and jobs, with columns and histories.
     In a notebook it is a widget; elsewhere, the table of ``what``. Raises NotCapturedError for what no lineage is known of. Costs no job:
     records are read when they are looked at.
@@ -54,11 +54,11 @@ def view(what: Any) -> Any:
         return ComparisonView(what)
     if isinstance(what, Watch):
         return WatchView(what)
-    if isinstance(what, Answer | Paths):
+    if isinstance(what, Answer | Paths | Common):
         return picture(what)
-    if isinstance(what, ProvenanceGraph | Common):
+    if isinstance(what, ProvenanceGraph):
         raise ViewError(
-            "Of a provenance graph, answers and paths are drawn", value=what,
+            "Of a provenance graph, answers, paths and common ancestors are drawn", value=what,
             remedy="bigdebug.view(graph.ancestors(item)), or of graph.descendants(item) or graph.paths(a, b).",
         )
     if isinstance(what, Datasets):

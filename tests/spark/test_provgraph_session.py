@@ -12,7 +12,7 @@ import pytest
 import bigdebug
 from benchmarks.memory import watching
 from bigdebug import Workflow
-from bigdebug.errors import ProvenanceError, UnknownItemError
+from bigdebug.errors import ProvenanceError, TooLargeError, UnknownItemError
 
 FLOW = [("raw", "clean", "filter"), ("clean", "mean", "avg")]
 ROWS = [(f"raw/{n}", f"clean/{n}", "filter") for n in range(0, 40, 2)] + [(f"clean/{n}", f"mean/{n % 3}", "avg") for n in range(0, 40, 2)]
@@ -56,6 +56,32 @@ def test_answers_are_dataframes_too(known, plan):
         graph.ancestors("Mean/2")
     with pytest.raises(UnknownItemError, match="An item is not there"):
         graph.ancestors(3)
+
+
+@pytest.mark.parametrize("plan", PLANS)
+def test_common_ancestors_and_paths_are_dataframes_and_pictures_too(known, plan):
+    graph = known[plan]
+    shared = graph.common(["mean/1", "clean/4"])
+    assert shared.toDF().schema.simpleString() == "struct<item:string,table:string,depth:bigint,lowest:boolean>"
+    assert [tuple(row) for row in shared.toDF().collect()] == [tuple(row) for row in shared.toPandas().itertuples(index=False)] == [("raw/4", "raw", 2, True)]
+    assert sorted(map(tuple, shared.triplesDF().collect())) == [("clean/4", "mean/1", "avg"), ("raw/4", "clean/4", "filter")]
+    assert list(bigdebug.view(shared).layout.xaxis.ticktext) == [f"\u2068{table}\u2069" for table in ("raw", "clean", "mean")]
+    assert graph.common(["mean/1", "mean/2"]).toDF().collect() == []
+    way = graph.paths("raw/4", "mean/1")
+    assert way.toDF().schema.simpleString() == "struct<item:string,table:string,depth:bigint,paths:decimal(38,0)>"
+    assert [tuple(row) for row in way.toDF().collect()] == [("raw/4", "raw", 0, 1), ("clean/4", "clean", 1, 1), ("mean/1", "mean", 2, 1)]
+    assert sorted(map(tuple, way.triplesDF().collect())) == sorted(map(tuple, shared.triplesDF().collect()))
+    assert graph.paths("raw/4", "mean/2").toDF().collect() == []
+
+
+def test_more_paths_than_spark_counts_are_refused(dbg, spark):
+    graph = dbg.provenance(spark.range(254).selectExpr("id div 2 src", "id div 2 + 1 dst", "string(id) op"), plan="index")
+    way = graph.paths(0, 127)
+    assert way.count == 2**127
+    with pytest.raises(TooLargeError, match="38 digits"):
+        way.toDF()
+    assert way.triplesDF().count() == 254
+    assert graph.paths(0, 126).toDF().agg({"paths": "max"}).collect()[0][0] == 2**126
 
 
 @pytest.mark.parametrize("plan", PLANS[1:])

@@ -87,6 +87,14 @@ def test_paths_and_circles_and_items_alone_have_pictures_too():
     assert len(picture(ancestors(index_of([(1, 2, None), (2, 1, None)]), 1)).data) == 4
 
 
+def test_common_ancestors_have_one_with_the_ways_from_them():
+    index = index_of([*PAPER, (5, 100, "R3"), (100, 23, "R3"), (2, 101, "R3")], {**TABLES, 100: "Person2", 101: "Person2"})
+    figure = bigdebug.view(common(index, [22, 23]))
+    drawn = {plain(text) for trace in figure.data if trace.mode == "markers+text" for text in trace.text}
+    assert drawn == {"5", "17", "22", "100", "23"}
+    assert len(picture(common(index, [24, 23])).data) == 1
+
+
 def test_large_answers_are_refused_with_what_to_do():
     src = np.arange(MOST_ITEMS)
     index = Index.of_arrays(src, np.full(MOST_ITEMS, 1_000))

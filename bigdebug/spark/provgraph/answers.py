@@ -6,13 +6,19 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from bigdebug.errors import TooLargeError
-from bigdebug.provgraph.answer import Answer, named_few
+from bigdebug.provgraph.answer import Answer, frame_of, named_few
+from bigdebug.provgraph.paths import Paths
+from bigdebug.provgraph.questions import Common
 from bigdebug.spark.provgraph.lookups import MOST, few
 from bigdebug.spark.provgraph.recursion import Far
 from bigdebug.spark.sql.actions import unheard
+
+_DIGITS = 38
+"""Digits of the largest number that Spark counts in."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -27,15 +33,54 @@ class FrameAnswer(Answer):
 
     def toDF(self) -> Any:
         """Columns item, table (if the graph has a workflow) and depth, as ``toPandas`` has them."""
-        columns: dict[str, Any] = {"item": self.items}
-        if self.index.workflow:
-            columns["table"] = pa.array(self.tables.tolist(), pa.string())
-        return self.spark.createDataFrame(_table({**columns, "depth": self.depths}, item=self.items))
+        tables = {"table": self.tables} if self.index.workflow else {}
+        return _frame(self.spark, {"item": self.items, **tables, "depth": self.depths}, self.items)
 
     def triplesDF(self) -> Any:
         """Columns src, dst and op, as ``triples`` has them."""
-        found = self.triples
-        return self.spark.createDataFrame(_table({name: found[name].to_numpy() for name in ("src", "dst", "op")}, item=self.asked))
+        return _triples(self.spark, self.triples, self.asked)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class FrameCommon(Common):
+    """Common ancestors that are also a DataFrame."""
+
+    spark: Any = field(default=None, compare=False)
+
+    @classmethod
+    def of(cls, found: Common, spark: Any) -> FrameCommon:
+        return cls(found.index, found.asked_codes, found.codes, found.depths, found.is_lowest, spark)
+
+    def toDF(self) -> Any:
+        """Columns item, table (if the graph has a workflow), depth and lowest, as ``toPandas`` has them."""
+        tables = {"table": self.index.tables_of(self.codes)} if self.index.workflow else {}
+        return _frame(self.spark, {"item": self.items, **tables, "depth": self.depths, "lowest": self.is_lowest}, self.items)
+
+    def triplesDF(self) -> Any:
+        """Columns src, dst and op: the triples on the ways from these items to those that were asked about."""
+        return _triples(self.spark, frame_of(self.index, self.between), self.items)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class FramePaths(Paths):
+    """Paths that are also DataFrames."""
+
+    spark: Any = field(default=None, compare=False)
+
+    @classmethod
+    def of(cls, found: Paths, spark: Any) -> FramePaths:
+        return cls(found.index, found.start, found.end, found.between, spark)
+
+    def toDF(self) -> Any:
+        """Columns item, table (if the graph has a workflow), depth and paths, as ``toPandas`` has them. Raises TooLargeError for more paths than a decimal of Spark's counts."""
+        if self.count >= 10**_DIGITS:
+            raise TooLargeError(f"There are more paths than Spark counts in {_DIGITS} digits", remedy="toPandas() has their number; triplesDF() has what is on them.")
+        found = self.toPandas()
+        return _frame(self.spark, {name: found[name].to_numpy() for name in found.columns}, found["item"].to_numpy())
+
+    def triplesDF(self) -> Any:
+        """Columns src, dst and op, as ``triples`` has them."""
+        return _triples(self.spark, self.triples, self.index.named(np.array([self.start])))
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,11 +128,16 @@ class FarAnswer:
         return f"{self.kind} of {named_few(self.asked, len(self.asked))}, in Spark: more triples than the driver takes; toDF() and triplesDF() have them{beyond}"
 
 
-def _table(columns: dict[str, Any], item: Any) -> pa.Table:
-    """Columns for Spark: none of them of a type that pandas guessed of nothing."""
-    ids = pa.string() if item.dtype == object else pa.int64()
-    kinds = {"item": ids, "src": ids, "dst": ids, "depth": pa.int64()}
-    return pa.table({name: values if isinstance(values, pa.Array) else pa.array(values, kinds.get(name, _kind(values))) for name, values in columns.items()})
+def _triples(spark: Any, found: Any, ids: Any) -> Any:
+    """Triples as pandas has them as a DataFrame; ``ids`` are some of the graph's."""
+    return _frame(spark, {name: found[name].to_numpy() for name in ("src", "dst", "op")}, ids)
+
+
+def _frame(spark: Any, columns: dict[str, Any], ids: Any) -> Any:
+    """Columns as a DataFrame: none of them of a type that is guessed of nothing."""
+    of_ids = pa.string() if ids.dtype == object else pa.int64()
+    kinds = {"item": of_ids, "src": of_ids, "dst": of_ids, "table": pa.string(), "depth": pa.int64(), "paths": pa.decimal128(_DIGITS), "lowest": pa.bool_()}
+    return spark.createDataFrame(pa.table({name: pa.array(values.tolist() if name == "paths" else values, kinds.get(name) or _kind(values)) for name, values in columns.items()}))
 
 
 def _kind(values: Any) -> Any:

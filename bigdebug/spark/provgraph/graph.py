@@ -19,15 +19,14 @@ from bigdebug.provgraph.answer import Answer
 from bigdebug.provgraph.dictionary import integers, texts
 from bigdebug.provgraph.index import Index
 from bigdebug.provgraph.membership import NO_TABLE, Prefixes, Ranges
-from bigdebug.provgraph.paths import Paths, paths
-from bigdebug.provgraph.questions import Common
+from bigdebug.provgraph.paths import paths
 from bigdebug.provgraph.report import ImportReport
 from bigdebug.provgraph.slips import variants
 from bigdebug.provgraph.walking import Codes, distinct
 from bigdebug.provgraph.workflow import Workflow
 from bigdebug.shown import shown
 from bigdebug.spark.process import answering
-from bigdebug.spark.provgraph.answers import FarAnswer, FrameAnswer
+from bigdebug.spark.provgraph.answers import FarAnswer, FrameAnswer, FrameCommon, FramePaths
 from bigdebug.spark.provgraph.components import Components
 from bigdebug.spark.provgraph.lookups import MOST, among, fetched, few
 from bigdebug.spark.provgraph.plans import Plan
@@ -80,17 +79,19 @@ class SparkGraph:
         """All items that were derived from these, directly or through others."""
         return self._asked("descendants", items, depth, limit)
 
-    def paths(self, source: Any, target: Any) -> Paths:
+    def paths(self, source: Any, target: Any) -> FramePaths:
         """The paths along triples from one item to one that was derived from it. Raises TooLargeError where the lineage of the latter is."""
         start, end = self._array(source), self._array(target)
         found = paths(self._index([self._lineage(end, BACKWARD)], [start, end]), source, target)
-        return replace(found, index=self._placed(found.index, found.between.src, found.between.dst))
+        return FramePaths.of(replace(found, index=self._placed(found.index, found.between.src, found.between.dst)), self._prepared.spark)
 
-    def common(self, items: Any) -> Common:
+    def common(self, items: Any) -> FrameCommon:
         """The items that all of these were derived from, and which of them are the lowest."""
         asked = self._array(items)
         found = questions.common(self._index([self._lineage(asked, BACKWARD)], [asked]), items)
-        return replace(found, index=self._placed(found.index, found.codes))
+        # With the tables of what is between, for a picture.
+        index = self._placed(found.index, found.asked_codes, found.between.src, found.between.dst)
+        return FrameCommon.of(replace(found, index=index), self._prepared.spark)
 
     def feeds(self, source: Any, besides: Any, depth: int | None = None) -> FrameAnswer:
         """What else was derived from ``source``: its descendants without the items ``besides`` and what these were derived from."""

@@ -22,7 +22,7 @@ from bigdebug.provgraph.sets import THRESHOLD, Sets, check_threshold
 from bigdebug.provgraph.splits import splits_of
 from bigdebug.provgraph.workflow import Workflow
 from bigdebug.spark.attachment import is_frame, is_remote
-from bigdebug.spark.provgraph.answers import FrameAnswer
+from bigdebug.spark.provgraph.answers import FrameAnswer, FrameCommon, FramePaths
 from bigdebug.spark.provgraph.graph import SparkGraph
 from bigdebug.spark.provgraph.incoming import read
 from bigdebug.spark.provgraph.kept import let_go
@@ -61,6 +61,12 @@ class IndexedGraph(ProvenanceGraph):
 
     def feeds(self, source: Any, besides: Any, depth: int | None = None) -> FrameAnswer:
         return FrameAnswer.of(super().feeds(source, besides, depth), self._spark)
+
+    def common(self, items: Any) -> FrameCommon:
+        return FrameCommon.of(super().common(items), self._spark)
+
+    def paths(self, source: Any, target: Any) -> FramePaths:
+        return FramePaths.of(super().paths(source, target), self._spark)
 
     def sets(self, threshold: int | None = None, splits: Any = None) -> Sets:
         """As of any graph; where nothing is said, with the threshold and the splits that ``dbg.provenance`` was given."""

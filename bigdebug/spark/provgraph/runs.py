@@ -15,12 +15,11 @@ from bigdebug.provgraph.answer import Answer
 from bigdebug.provgraph.graph import ProvenanceGraph
 from bigdebug.provgraph.graph import provenance as built
 from bigdebug.provgraph.membership import Listed
-from bigdebug.provgraph.paths import Paths
 from bigdebug.provgraph.questions import Common, codes_of
 from bigdebug.provgraph.recorded import ITEMS, TRIPLES, Exported, RunRecords
 from bigdebug.provgraph.workflow import Workflow
 from bigdebug.spark.across.runs import RunSteps
-from bigdebug.spark.provgraph.answers import FrameAnswer
+from bigdebug.spark.provgraph.answers import FrameAnswer, FrameCommon, FramePaths
 from bigdebug.spark.provgraph.joined import joined
 from bigdebug.spark.provgraph.provenance import IndexedGraph
 from bigdebug.spark.provgraph.queried import QueryRows
@@ -87,10 +86,10 @@ class RunGraph(IndexedGraph):
     def feeds(self, source: Any, besides: Any, depth: int | None = None) -> FrameAnswer:
         return super().feeds(self._given(source), self._given(besides), depth)
 
-    def common(self, items: Any) -> Common:
+    def common(self, items: Any) -> FrameCommon:
         return super().common(self._given(items))
 
-    def paths(self, source: Any, target: Any) -> Paths:
+    def paths(self, source: Any, target: Any) -> FramePaths:
         return super().paths(self._given(source), self._given(target))
 
     def _given(self, items: Any) -> Any:
