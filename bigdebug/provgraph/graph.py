@@ -162,7 +162,8 @@ def provenance(
     ``workflow`` (``Workflow.of``) says which table is made from which, and of which table items are; triples are checked against it. The
     index is built in the directory ``at``, to be opened again by ``bigdebug.open(at)``; without one, in a temporary directory that goes
     with the graph. It takes up to ``memory`` ("512m", "4g", bytes), and about 20 bytes on disk for each triple, twice that while it is
-    built. What is not clean is left out or kept as the report says (``.report``), and told to the log; with ``strict`` it is refused.
+    built. Of Parquet a page is read as a whole, and so is the dictionary of a column: files in which these take many megabytes, which no writer makes
+    unless it is told to, take as much beside ``memory``. What is not clean is left out or kept as the report says (``.report``), and told to the log; with ``strict`` it is refused.
     ``columns`` has the names of the three columns, None for op if there are no operations; ``ids`` says what those of CSV files are.
     ``replace`` builds an index anew that is there already.
 
