@@ -16,8 +16,9 @@ from typing import Any
 import pytest
 
 import bigdebug
+from bigdebug.datasets.databases import of_jdbc
 from bigdebug.datasets.model import Access, Field
-from bigdebug.datasets.naming import of_path
+from bigdebug.datasets.naming import of_path, of_source
 from bigdebug.datasets.questions import Datasets
 from bigdebug.datasets.store import DatasetStore
 from bigdebug.errors import UnknownDatasetError
@@ -25,6 +26,7 @@ from bigdebug.views.datasetsview import DatasetsView
 from bigdebug.views.feeding import COLUMNS, HISTORY
 from bigdebug.views.payload import VERSION
 from tests.unit.test_datasets_questions import BEGAN, CLEAN, LOOK, PUBLISH, SUM, process
+from tests.unit.test_datasets_secrets import PLACES
 from tests.unit.test_payload import HOSTILE
 
 GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "datasets"
@@ -111,7 +113,7 @@ def test_a_column_names_the_datasets_that_it_reaches(asked: Datasets) -> None:
 def test_ten_thousand_processes_are_drawn_as_far_as_one_can_look(tmp_path: Path) -> None:
     store = DatasetStore(tmp_path / "s.sqlite")
     edges = [(of_path("/out"), "a", of_path("/in"), "a", "IDENTITY")]
-    store.record(*(process(i, f"j{i % 900}", [of_path(f"/in/{i % 900}")], [of_path(f"/t{i % 900}")], edges) for i in range(1_800)))
+    store.record(*(process(i, f"j{i % 900}", [of_path(f"/in/{i % 900}")], [of_path(f"/t{i % 900}")], edges) for i in range(10_000)))
     content = said(DatasetsView(Datasets(store)), "graph")
     assert len(content["nodes"]) <= 300
     assert content["left"] >= 1_600
@@ -126,6 +128,20 @@ def test_the_figure_has_text_and_no_markup(asked: Datasets) -> None:
     assert "orders" in drawn
     assert DatasetsView(asked, "report").figure().data
     assert len(DatasetsView(Datasets(DatasetStore(asked.store.path.with_name("none.sqlite")))).figure().data) == 4
+
+
+def test_no_picture_has_a_secret(asked: Datasets) -> None:
+    """Neither what is drawn, of which a PNG is made, nor the page, nor what a browser is sent: wherever a job said it."""
+    planted = [f"Q7{'abcdefghijklmnopqrst'[i]}planted9z" for i in range(20)]
+    for i, (place, secret) in enumerate(zip(PLACES, planted)):
+        reads, writes = [of_path(f"/p{i}"), of_source("odd", {"host": f"bob:{secret}@h{i}"})], [of_jdbc(f"jdbc:postgresql://bob:{secret}@h/db{i}", "t")]
+        asked.store.record(process(100 + i, f"load {place % secret}", reads, writes, text=place % secret, error=place % secret, opaque=(place % secret,)))
+    view = DatasetsView(asked)
+    told = [view.figure().to_json(), view.table().html(), repr(view._repr_mimebundle_()), view.frame().to_csv(), json.dumps(said(view, "graph"))]
+    told += [json.dumps(said(view, "dataset", dataset=node["dataset"], start=0)) for node in said(view, "graph")["nodes"] if node["dataset"] is not None]
+    told.append(DatasetsView(asked, "/p19").figure().to_json())
+    assert all("p19" in each for each in (*told[:1], told[-1]))
+    assert [secret for secret in planted if any(secret in each for each in told)] == []
 
 
 def test_where_no_widget_is_the_table_stands(asked: Datasets) -> None:
