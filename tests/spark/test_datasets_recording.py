@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -12,6 +13,7 @@ import pytest
 from pyspark.sql.datasource import DataSource, DataSourceReader
 
 from bigdebug.datasets.model import Process
+from bigdebug.spark.datasets.hearing import Hearing
 from bigdebug.spark.datasets.recording import Recording
 from bigdebug.spark.gateway import array_of
 from bigdebug.spark.handles import Handles
@@ -88,6 +90,26 @@ def _shuffled(spark: Any, folder: str) -> Any:
 def _again(rdd: Any) -> None:
     for _ in range(2):
         rdd.collect()
+
+
+def _lines(folder: str, name: str, text: str) -> str:
+    """A file of these lines."""
+    path = Path(folder, name)
+    path.write_text(text, encoding="utf-8")
+    return str(path)
+
+
+def _hadoop(spark: Any, folder: str, does: str) -> None:
+    """Pairs, by the older and the newer of Hadoop's interfaces."""
+    sc, types = spark.sparkContext, ("org.apache.hadoop.io.LongWritable", "org.apache.hadoop.io.Text")
+    older, newer = (f"org.apache.hadoop.{package}.Text" for package in ("mapred", "mapreduce.lib.%s"))
+    if does == "save":
+        pairs = sc.parallelize([(1, "a")], 1)
+        pairs.saveAsHadoopFile(f"{folder}/old", f"{older}OutputFormat")
+        pairs.saveAsNewAPIHadoopFile(f"{folder}/new", f"{newer % 'output'}OutputFormat")
+    else:
+        sc.hadoopFile(f"{folder}/old", f"{older}InputFormat", *types).count()
+        sc.newAPIHadoopFile(f"{folder}/new", f"{newer % 'input'}InputFormat", *types).count()
 
 
 def _as_json(frame: Any) -> Any:
@@ -192,6 +214,19 @@ query succeeded
 read files text 20 rows
 created memory result
 value < text.value IDENTITY
+"""),
+    "read orc": (lambda spark, folder: spark.read.orc(f"{folder}/orc").collect(), COLLECTED.format(form="orc")),
+    "read libsvm": (lambda spark, folder: spark.read.format("libsvm").option("numFeatures", 2).load(_lines(folder, "libsvm", "1 1:0.5\n0 2:1.5\n")).select("label").collect(), """
+query succeeded
+read files libsvm 2 rows
+created memory result
+label < libsvm.label IDENTITY
+"""),
+    "read images": (lambda spark, folder: spark.read.format("image").option("dropInvalid", False).load(_lines(folder, "image", "none")).select("image.width").collect(), """
+query succeeded
+read files image 1 rows
+created memory result
+width < image.image TRANSFORMATION
 """),
     "read bytes": (lambda spark, folder: spark.read.format("binaryFile").load(f"{folder}/in/*.parquet").select("length").collect(), """
 query succeeded
@@ -628,6 +663,10 @@ k < db.(select "k" from T).k IDENTITY
     "commands that touch no data": (lambda spark, folder: [spark.sql(text).collect() for text in ("show tables", "describe d_saved", "set a.b = 1", "analyze table d_saved compute statistics")], ""),
     "read RDD": (lambda spark, folder: spark.sparkContext.textFile(f"{folder}/text").map(len).count(), "rdd succeeded\nread files text 20 rows"),
     "read files as wholes": (lambda spark, folder: spark.sparkContext.wholeTextFiles(f"{folder}/text").count(), "rdd succeeded\nread files text 1 rows"),
+    "read records of bytes": (lambda spark, folder: spark.sparkContext.binaryRecords(_lines(folder, "records", "abcdef"), 3).count(), "rdd succeeded\nread files records 2 rows"),
+    "read files as bytes": (lambda spark, folder: spark.sparkContext.binaryFiles(f"{folder}/text").count(), "rdd succeeded\nread files text 1 rows"),
+    "save RDD by Hadoop": (lambda spark, folder: _hadoop(spark, folder, "save"), "rdd succeeded\ncreated files old 1 rows\n\nrdd succeeded\ncreated files new 1 rows"),
+    "read RDD by Hadoop": (lambda spark, folder: _hadoop(spark, folder, "read"), "rdd succeeded\nread files old 1 rows\n\nrdd succeeded\nread files new 1 rows"),
     "read files as wholes, by another name": (
         lambda spark, folder: spark.sparkContext.wholeTextFiles(f"{folder}/text").setName("mine").count(), "rdd succeeded opaque WholeTextFileRDD"),
     "save RDD": (lambda spark, folder: spark.sparkContext.textFile(f"{folder}/text").saveAsTextFile(f"{folder}/rdd"), "rdd succeeded\nread files text 20 rows\ncreated files rdd 20 rows"),
@@ -820,17 +859,25 @@ def test_who_keeps_processes_may_raise_and_no_job_fails(spark: Any, recorded: Re
     assert "no room" in caplog.text
 
 
-def test_a_listener_that_throws_fails_no_job(spark: Any) -> None:
-    handles = Handles(spark.sparkContext)
-    thrown = spark.sparkContext._jvm.java.lang.IllegalStateException("no")
-    lookup = spark.sparkContext._jvm.java.lang.invoke.MethodHandles
-    throwing = lookup.throwException(handles.named("java.lang.Object"), handles.named("java.lang.IllegalStateException")).bindTo(thrown)
-    throwing = lookup.dropArguments(throwing, 0, spark.sparkContext._jvm.java.util.Arrays.asList(array_of(spark.sparkContext, spark.sparkContext._jvm.java.lang.Object, [handles.named("java.lang.Object")])))
-    listener = handles.object_of("org.apache.spark.scheduler.SparkListenerInterface", dict.fromkeys(("onOtherEvent", "onJobStart", "onTaskEnd"), throwing))
-    bus = spark.sparkContext._jsc.sc().listenerBus()
-    bus.addToQueue(listener, "throws")
+def test_a_listener_that_throws_fails_no_job(spark: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ours, whose queue takes each event, and throws."""
+    offering = Handles.offering
+
+    def throwing(handles: Any, queue: Any, kinds: Any) -> Any:
+        lookup, anything = spark.sparkContext._jvm.java.lang.invoke.MethodHandles, handles.named("java.lang.Object")
+        thrown = spark.sparkContext._jvm.java.lang.IllegalStateException("no")
+        throws = lookup.throwException(anything, handles.named("java.lang.IllegalStateException")).bindTo(thrown)
+        throws = lookup.dropArguments(throws, 0, spark.sparkContext._jvm.java.util.Arrays.asList(array_of(spark.sparkContext, spark.sparkContext._jvm.java.lang.Object, [anything])))
+        taken = offering(handles, queue, kinds).asType(handles.kind(spark.sparkContext._jvm.java.lang.Void.TYPE, anything))
+        return lookup.foldArguments(throws, taken)
+
+    monkeypatch.setattr(Handles, "offering", throwing)
+    hearing = Hearing(spark.sparkContext)
+    hearing.open()
     try:
-        assert spark.range(5).count() == 5
-        bus.waitUntilEmpty(10_000)
+        assert spark.range(5).count() == spark.sparkContext.parallelize(range(5)).count() == 5
+        assert hearing.come(10)
+        heard = {told.name for told in hearing.next(10)}
     finally:
-        spark.sparkContext._jsc.sc().removeSparkListener(listener)
+        hearing.close()
+    assert {"SparkListenerSQLExecutionEnd", "SparkListenerJobStart", "SparkListenerJobEnd"} <= heard
