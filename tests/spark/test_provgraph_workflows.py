@@ -89,6 +89,29 @@ def test_what_is_not_joined_exactly_is_refused(dbg, spark, workflow, tmp_path):
         dbg.provenance([wrote, counted])
 
 
+def test_a_copy_is_no_step(dbg, spark, tmp_path):
+    raw, copied = str(tmp_path / "raw.parquet"), str(tmp_path / "copied.parquet")
+    spark.range(5).write.parquet(raw)
+    with dbg.capture("copy") as copy:
+        spark.read.parquet(raw).write.parquet(copied)
+    with dbg.capture("sum") as total:
+        spark.read.parquet(copied).agg(F.sum("id")).collect()
+    with pytest.raises(UntraceableError, match="wrote what it read as it was"):
+        dbg.provenance([copy, total])
+
+
+def test_a_table_that_grows_by_itself_is_refused_as_a_circle(dbg, spark, tmp_path):
+    path = str(tmp_path / "grown.parquet")
+    with dbg.capture("begin") as begin:
+        spark.range(5).where("id > 1").write.parquet(path)
+    with dbg.capture("grow") as grow:
+        spark.read.parquet(path).selectExpr("id + 10 id").write.mode("append").parquet(path)
+    with dbg.capture("sum") as total:
+        spark.read.parquet(path).agg(F.sum("id")).collect()
+    with pytest.raises(ProvenanceError, match=r"makes a table from itself.*grown\.parquet"):
+        dbg.provenance([begin, grow, total])
+
+
 def test_files_that_were_written_again_are_no_link(dbg, spark, tmp_path):
     path = str(tmp_path / "kept.parquet")
     with dbg.capture("one") as one:

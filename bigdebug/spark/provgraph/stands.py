@@ -89,7 +89,7 @@ def stands_of(every: Sequence[tuple[QueryRows, FrameStep]]) -> list[list[Stand]]
         same = [group for group in groups if any(stand.files.keys() & other.files.keys() for other in group)]
         groups = [*(group for group in groups if group not in same), [*(other for group in same for other in group), stand]]
     shared = [group for group in groups if len({stand.step.id for stand in group}) > 1]
-    _check_once(shared)
+    _check_made(shared)
     return [sorted(group, key=lambda stand: not stand.written) for group in shared]
 
 
@@ -118,16 +118,14 @@ def _version(step: FrameStep, extent: Extent, flow: Dataflow) -> Version:
     return Version(key_of(extent.path), step.id if stamp is None else (stamp.size, stamp.digest or stamp.modified))
 
 
-def _check_once(groups: Sequence[Sequence[Stand]]) -> None:
-    """Raise UntraceableError for a run that wrote rows as it had read them: one level would be rows of two tables."""
-    seen: set[tuple[str, int]] = set()
+def _check_made(groups: Sequence[Sequence[Stand]]) -> None:
+    """Raise UntraceableError for a run that wrote rows as it had read them: its one level would be rows of two tables."""
     for stand in (stand for group in groups for stand in group):
-        if (stand.step.id, stand.level) in seen:
+        if stand.written and stand.level in stand.rows.sources:
             raise UntraceableError(
                 "This run wrote what it read as it was, so there is no step between the two", value=stand.rows.run.name,
-                remedy="Let the next step read what this one read, and leave this run out.",
+                remedy="Leave it out, and let the next step read what this one read.",
             )
-        seen.add((stand.step.id, stand.level))
 
 
 def numbered(group: Sequence[Stand]) -> list[NDArray[np.int64]]:
