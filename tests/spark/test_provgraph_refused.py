@@ -167,7 +167,7 @@ def test_what_means_nothing_of_a_run_is_refused(dbg: Any, spark: Any, triples: A
     for name, value in {"workflow": FLOW, "plan": "rq", "columns": ("a", "b", "c"), "threshold": 3, "splits": [["a"]], "strict": True}.items():
         with pytest.raises(ProvenanceError, match=f"{name}= means nothing of a run"):
             dbg.provenance(run, **{name: value})
-    with pytest.raises(UnknownOperatorError, match="Leave out tables="):
+    with pytest.raises(UnknownOperatorError, match="was not made of this DataFrame"):
         dbg.provenance(run, values=True, tables={"x": triples})
     with pytest.raises(UnknownOperatorError, match="names of operators"):
         dbg.provenance(run, tables=["x"])
