@@ -80,17 +80,15 @@ def _lines(file: mmap.mmap, split: Split) -> tuple[Positions, Positions]:
     breaks = breaks_of(data[split.start : reach]) + split.start
     if len(breaks) and data[breaks[-1]] == 13 and reach < size and data[breaks[-1] + 1] == 10:
         breaks[-1] += 1
-    after = breaks + 1
-    inner = after[(after <= stop) & (after < size)]
-    first = np.array([0] if split.start == 0 and size else [], dtype=np.int64)
-    starts = np.concatenate((first, inner))
-    at = np.searchsorted(breaks, starts)
-    closed = at < len(breaks)
-    ends = np.full(len(starts), size, dtype=np.int64)
-    ends[closed] = breaks[at[closed]]
-    crlf = np.zeros(len(starts), dtype=bool)
-    some = closed & (ends > starts)
-    crlf[some] = (data[ends[some]] == 10) & (data[ends[some] - 1] == 13)
+    # A line starts behind each break, and ends at the next one, or with the file.
+    first = 1 if split.start == 0 and size else 0
+    inner = int(np.searchsorted(breaks, min(stop, size - 1)))
+    starts = np.concatenate((np.zeros(first, np.int64), breaks[:inner] + 1))
+    ends = np.append(breaks, size)[1 - first : 1 - first + len(starts)]
+    if file.find(b"\r", split.start, reach) < 0:
+        return starts, ends
+    some = np.flatnonzero((ends > starts) & (ends < size))
+    crlf = some[(data[ends[some]] == 10) & (data[ends[some] - 1] == 13)]
     ends[crlf] -= 1
     return starts, ends
 
