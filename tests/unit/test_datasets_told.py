@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 from datetime import datetime, timezone
+from types import SimpleNamespace
 from typing import Any
+from unittest.mock import MagicMock
 
 import pytest
 from hypothesis import given
@@ -12,7 +14,7 @@ from hypothesis import strategies as st
 
 from bigdebug.datasets.model import Access, ColumnEdge, Dataset, Process
 from bigdebug.spark.datasets.accesses import summed
-from bigdebug.spark.datasets.commands import COMMANDS, is_idle
+from bigdebug.spark.datasets.commands import COMMANDS, UNREAD, is_idle
 from bigdebug.spark.datasets.doing import Doing
 from bigdebug.spark.datasets.names import folded
 from bigdebug.spark.datasets.rdds import job_of
@@ -143,3 +145,14 @@ def test_a_process_and_its_run_come_together_in_either_order(run_first: bool) ->
         runs.ran("bigdebug:run:a", "run-1")
         assert [each.run for each in told] == ["run-1"]
     assert runs.joined(process, ["x"]) is process
+
+
+@pytest.mark.parametrize(("parts", "mode"), [([], "overwritten"), (["d"], "written")])
+def test_partitions_are_overwritten_as_a_whole_where_there_are_none(parts: list[str], mode: str) -> None:
+    """``writeTo(t).overwritePartitions()`` of a table of the second kind."""
+    schema = SimpleNamespace(json=lambda: '{"type": "struct", "fields": []}')
+    relation = SimpleNamespace(table=lambda: SimpleNamespace(partitioning=lambda: parts), schema=lambda: schema)
+    node, relations = SimpleNamespace(table=lambda: relation, query=lambda: None), MagicMock(of_leaf=lambda leaf: (OUT,))
+    target = COMMANDS["OverwritePartitionsDynamic"](relations, UNREAD, node)
+    assert target is not None
+    assert (target.dataset, target.mode) == (OUT, mode)

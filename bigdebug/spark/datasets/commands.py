@@ -283,6 +283,11 @@ def _where_v2(r: Relations, tree: Tree, node: Node) -> Target:
     return _into_v2("overwritten" if str(node.deleteExpr().toString()) == "true" else "written", r, tree, node)
 
 
+def _parts_v2(r: Relations, tree: Tree, node: Node) -> Target:
+    """An overwrite of the partitions that rows come for: of all, where the table has none."""
+    return _into_v2("written" if len(node.table().table().partitioning()) else "overwritten", r, tree, node)
+
+
 def _into_v2(mode: str, r: Relations, tree: Tree, node: Node) -> Target:
     return Target(r.of_leaf(node.table())[0], mode, _source(tree, node), schema=schema_of(str(node.table().schema().json())))
 
@@ -370,7 +375,7 @@ COMMANDS: dict[str, Callable[[Relations, Tree, Node], Target | None]] = {
     "CreateTable": partial(_resolved, "name", "created", False), "ReplaceTable": partial(_resolved, "name", "overwritten", True),
     "CreateTableAsSelect": _as_select, "ReplaceTableAsSelect": _as_select,
     "AppendData": partial(_into_v2, "appended"), "OverwriteByExpression": _where_v2,
-    "OverwritePartitionsDynamic": partial(_into_v2, "written"), "ReplaceData": partial(_into_v2, "written"), "WriteDelta": partial(_into_v2, "written"),
+    "OverwritePartitionsDynamic": _parts_v2, "ReplaceData": partial(_into_v2, "written"), "WriteDelta": partial(_into_v2, "written"),
     "DeleteFromTable": partial(_changed, "table", ""), "UpdateTable": partial(_changed, "table", ""),
     "MergeIntoTable": partial(_changed, "targetTable", "sourceTable"),
 }
