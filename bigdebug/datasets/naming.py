@@ -110,9 +110,10 @@ def of_source(form: str, options: Mapping[str, str]) -> Dataset:
     server, *table = (next((words[name] for name in names if name in words), "") for names in _SAID)
     found = _URI.fullmatch(server)
     place = "".join((found[2] or "", re.split("[?#]", found[3])[0])) if found is not None and found[2] is not None else server
-    if place and ":" not in place and "port" in words:
-        place += f":{words['port']}"
-    return Dataset(form, "/".join(filter(None, (place.rpartition("@")[2].rstrip("/"), ".".join(filter(None, table))))), "unknown", form)
+    place = place.rpartition("@")[2].rstrip("/")
+    if form == "socket" and "port" in given:  # what other formats call so may be a proxy's
+        place += f":{given['port']}"
+    return Dataset(form, "/".join(filter(None, (place, ".".join(filter(None, table))))), "unknown", form)
 
 
 def last_part(name: str, kind: str = "") -> str:

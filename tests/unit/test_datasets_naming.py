@@ -126,7 +126,10 @@ def test_topics_and_what_is_not_known() -> None:
     assert naming.of_source("snowflake", {"sfURL": "a.b.com", "sfDatabase": "D", "sfSchema": "S", "dbtable": "T", "sfPassword": "p"}) == Dataset("snowflake", "a.b.com/D.S.T")
     assert naming.of_source("redshift", {"url": "jdbc:redshift://h/d?user=u", "dbtable": "t"}) == of_jdbc("jdbc:redshift://h/d", "t")
     assert naming.of_source("socket", {"host": "h", "port": "9999"}) == Dataset("socket", "h:9999")
+    assert naming.of_source("socket", {"host": "bob:hunter2@h", "port": "9999"}) == Dataset("socket", "h:9999")
     assert naming.of_source("es", {"es.nodes": "h:9200", "es.port": "9300", "es.resource": "i"}) == Dataset("es", "h:9200/i")
+    assert naming.of_source("es", {"es.nodes": "h", "es.net.proxy.http.port": "3128", "es.resource": "i"}) == Dataset("es", "h/i")
+    assert naming.of_source("odd", {"endpoint": "https://h/path", "port": "9"}) == Dataset("odd", "h/path")
     assert naming.of_source("csv", {"PATH": "/a"}) == naming.of_path("/a")
     assert str(naming.of_source("rate", {})) == "rate"
 
