@@ -10,19 +10,19 @@ from bigdebug.store.arrays import Array
 
 Codes = NDArray[np.int64]
 
-_SEARCH = 64
+SEARCH = 64
 """Triples that are read in the time in which one is looked for by bisection."""
 
 
-def nearest(along: Adjacency, items: Codes, starts: Codes, stops: Codes, known: Codes, room: int) -> Edges | None:
+def nearest(along: Adjacency, items: Codes, starts: Codes, stops: Codes, known: Codes, room: int, price: int) -> Edges | None:
     """The triples at ``items``, which stand where ``ends`` says, as far as the ``room`` smallest neighbours that are not ``known``, and the next one, take them;
-    with all that lead to known ones. None where that is no less than all triples are.
+    with all that lead to known ones. None where that, at a ``price`` in triples for each, is no less than all triples are.
 
     Items and known ones are sorted. Takes time by ``room``, by the items and the known ones, however many triples the items have.
     """
     width = int((stops - starts).sum())
     read = room + len(known) + 1
-    while _SEARCH * read * len(items) < width:
+    while price * read * len(items) < width:
         ends = np.minimum(starts + read, stops)
         found = along.between(items, starts, ends)
         cut = ends[ends < stops]

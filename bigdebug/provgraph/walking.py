@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bigdebug.errors import TooLargeError
-from bigdebug.provgraph.adjacency import as_built
+from bigdebug.provgraph.adjacency import Edges, as_built
 from bigdebug.provgraph.index import Adjacency
-from bigdebug.provgraph.nearest import nearest
+from bigdebug.provgraph.nearest import SEARCH, nearest
 from bigdebug.store.arrays import InMemory
 
 Codes = NDArray[np.int64]
@@ -78,8 +78,10 @@ class Walk:
         """
         # The sum of the degrees comes first: a few items may have been made of all others.
         ends = self._along.ends(self.frontier)
-        found = None if room is None else nearest(self._along, self.frontier, *ends, np.sort(np.concatenate([self._start[:0], *self._levels])), room)
-        width = int((ends[1] - ends[0]).sum()) if found is None else len(found.items)
+        width = int((ends[1] - ends[0]).sum())
+        found = None if room is None else self._nearest(*ends, width, room)
+        if found is not None:
+            width = len(found.items)
         if self.edges + width > MOST_TRIPLES:
             raise TooLargeError(
                 "An answer has too many triples to be held", value=self.edges + width,
@@ -93,6 +95,14 @@ class Walk:
         self.count += len(new)
         self.edges += len(far)
         self.frontier = new[~within(new, self._start)]
+
+    def _nearest(self, starts: Codes, stops: Codes, width: int, room: int) -> Edges | None:
+        """The triples that lead to the nearest items, where they are found in less time than all are read."""
+        # What was reached is sorted only then: of a long chain each level would sort all of it.
+        if SEARCH * (room + self.count + 1) * len(self.frontier) >= width:
+            return None
+        known = np.sort(np.concatenate([self._start[:0], *self._levels]))
+        return nearest(self._along, self.frontier, starts, stops, known, room, SEARCH)
 
     def cut(self, limit: int) -> None:
         """Keep the nearest ``limit`` items, of the last level those with the smallest codes, and the triples that lead to them."""

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bigdebug.errors import ProvenanceError, TooLargeError, UnknownItemError
-from bigdebug.provgraph import nearest, walking
+from bigdebug.provgraph import walking
 from bigdebug.provgraph.components import components
 from bigdebug.provgraph.index import Index
 from bigdebug.provgraph.paths import paths
@@ -81,7 +81,7 @@ def test_the_nearest_items_are_the_same_where_not_all_triples_are_read(graph, da
     for ask in (ancestors, descendants):
         whole = ask(index, asked, limit=limit)
         with pytest.MonkeyPatch.context() as cheap:
-            cheap.setattr(nearest, "_SEARCH", 0)
+            cheap.setattr(walking, "SEARCH", 0)
             some = ask(index, asked, limit=limit)
         assert some.toPandas().equals(whole.toPandas())
         assert some.triples.equals(whole.triples)
@@ -97,6 +97,14 @@ def test_of_a_source_that_feeds_more_than_an_answer_holds_the_nearest_are_found(
     assert "more items as near" in few.stopped
     with pytest.raises(TooLargeError, match="limit=N"):
         descendants(index, 0)
+
+
+def test_of_a_long_chain_no_level_sorts_what_was_reached_before(monkeypatch):
+    sort, sorted_ = np.sort, []
+    index = Index.of_arrays(np.arange(20_000), np.arange(1, 20_001))
+    monkeypatch.setattr(np, "sort", lambda codes: sorted_.append(len(codes)) or sort(codes))
+    assert len(ancestors(index, 20_000, limit=200_000)) == 20_000
+    assert sum(sorted_) < 20_000 * 500
 
 
 @given(graphs(), st.data())
