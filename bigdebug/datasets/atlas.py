@@ -18,7 +18,7 @@ Entity = dict[str, Any]
 CLUSTER = "primary"
 """What Atlas calls the place where names are unique, if nothing else is said."""
 
-_GONE = ("dropped", "truncated")
+_UNFED = ("dropped", "truncated", "altered")
 """Nothing goes into a dataset by these."""
 
 
@@ -52,7 +52,7 @@ class _Bundle:
 
     def process(self, process: Process) -> None:
         """A process with all that it read and wrote, and which columns of one were made of which of the other."""
-        reads, writes = list(process.reads), [access for access in process.writes if access.mode not in _GONE and not _is_answer(process, access)]
+        reads, writes = list(process.reads), [access for access in process.writes if access.mode not in _UNFED and not _is_answer(process, access)]
         if not reads and not writes:
             return
         inputs, outputs = [self._dataset(access) for access in reads], [self._dataset(access) for access in writes]

@@ -21,7 +21,7 @@ STATUSES = ("running", "succeeded", "failed", "lost")
 
 MODES = ("read", "created", "appended", "overwritten", "written", "truncated", "altered", "dropped", "renamed", "defined")
 """What a process did to a dataset: "written" puts rows in the place of some of those that were there, "altered" changes what the catalog says of it, or of which
-partitions it is made. What was stored before there were these two has a truncated table as "overwritten", and an altered one as "defined".
+partitions it is made, or empties some: no rows come. What was stored before there were these two has a truncated table as "overwritten", and an altered one as "defined".
 """
 
 

@@ -193,7 +193,7 @@ def test_partitions_that_are_overwritten_leave_the_others(recorded: Recorded) ->
         recorded.spark.conf.unset("spark.sql.sources.partitionOverwriteMode")
     assert modes == [
         ("created", None), ("written", 20), ("overwritten", 20), ("written", 20), ("overwritten", 20), ("overwritten", 20), ("written", 20),
-        ("written", None), ("altered", None), ("dropped", None),
+        ("altered", None), ("altered", None), ("dropped", None),
     ]
 
 

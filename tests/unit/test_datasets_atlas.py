@@ -71,8 +71,9 @@ def test_what_did_not_succeed_made_nothing(status: str) -> None:
     assert messages(replace(SALE, status=status)) == []
 
 
-def test_what_was_dropped_was_not_made() -> None:
-    assert messages(replace(SALE, reads=(), writes=(Access(SALES, "dropped"),), columns=())) == []
+@pytest.mark.parametrize("mode", ["dropped", "truncated", "altered"])
+def test_what_puts_no_rows_into_a_table_did_not_make_it(mode: str) -> None:
+    assert messages(replace(SALE, reads=(), writes=(Access(SALES, mode),), columns=())) == []
 
 
 def test_what_a_query_gave_its_user_is_nowhere() -> None:

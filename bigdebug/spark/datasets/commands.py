@@ -272,9 +272,9 @@ def _as_select(r: Relations, tree: Tree, node: Node) -> Target:
 
 
 def _truncated(r: Relations, tree: Tree, node: Node) -> Target:
-    """TRUNCATE TABLE; of one partition: how many rows stay is not known."""
+    """TRUNCATE TABLE; of one partition: how many rows stay is not known, and none come."""
     if node.partitionSpec().isDefined():
-        return _named("tableName", "written", False, r, tree, node)
+        return _named("tableName", "altered", False, r, tree, node)
     return _named("tableName", "truncated", True, r, tree, node)
 
 
@@ -359,7 +359,7 @@ COMMANDS: dict[str, Callable[[Relations, Tree, Node], Target | None]] = {
     "CreateDataSourceTableCommand": _created, "CreateTableCommand": _created, "CreateTableLikeCommand": _like,
     "CreateViewCommand": _view, "CreateTempViewUsing": _view_using, "AlterViewAsCommand": _view_again,
     "CacheTable": _cached, "CacheTableAsSelect": _cached_as,
-    "TruncateTableCommand": _truncated, "TruncateTable": partial(_resolved, "table", "truncated", True), "TruncatePartition": partial(_resolved, "table", "written", False),
+    "TruncateTableCommand": _truncated, "TruncateTable": partial(_resolved, "table", "truncated", True), "TruncatePartition": partial(_resolved, "table", "altered", False),
     "DropTableCommand": _dropped, "DropTempViewCommand": _dropped_view,
     **dict.fromkeys(("DropTable", "DropView"), _dropped_v2),
     "DropNamespace": _database,
