@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 from pyspark.ml import Estimator, Model
+from pyspark.ml.evaluation import Evaluator
+from pyspark.ml.param import Param, Params
 
 from tests.spark.recorded import Recorded
 
@@ -158,6 +160,19 @@ class Meaning(Estimator):  # type: ignore[type-arg]
         return Meant()
 
 
+class Liking(Evaluator):
+    """An evaluator of the user's: it judges by whatever it likes, not by its label alone."""
+
+    labelCol: Param[str] = Param(Params._dummy(), "labelCol", "a label")  # noqa: N815 (it is PySpark's)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._setDefault(labelCol="v")
+
+    def _evaluate(self, dataset: Any) -> float:
+        return float(dataset.first()["more"])
+
+
 def _pipeline() -> Any:
     from pyspark.ml import Pipeline
     from pyspark.ml.feature import VectorAssembler
@@ -256,6 +271,22 @@ def test_models_that_a_fit_makes_on_its_way_are_no_inputs_of_it(recorded: Record
         (process,) = recorded.of(lambda spark, folder: estimator.fit(spark.read.parquet(f"{folder}/in")))  # noqa: B023
         assert {access.dataset.kind for access in process.reads} - {"cache"} == {"files"}  # a search caches its folds
         assert {edge.used for edge in process.columns} == {"k", "v"}
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # of the pool that a search leaves behind
+def test_a_search_reads_what_its_evaluator_and_its_folds_do(recorded: Recorded) -> None:
+    from pyspark.ml.evaluation import RegressionEvaluator
+    from pyspark.ml.tuning import CrossValidator, ParamGridBuilder
+
+    frame = recorded.spark.range(20).selectExpr("id % 5 as k", "cast(id as double) as v", "v + 1 as y2", "1.0 as w", "cast(id % 2 as int) as Fold", "2.0d as more")
+    frame.coalesce(1).write.parquet(f"{recorded.folder}/searched")
+    for evaluator, folds, used in (
+        (RegressionEvaluator(labelCol="y2", weightCol="w"), "", {"k", "v", "y2", "w"}), (RegressionEvaluator(labelCol="v"), "Fold", {"k", "v", "Fold"}),
+        (RegressionEvaluator(labelCol="v", predictionCol="more"), "", {"k", "v", "more"}), (Liking(), "", set(frame.columns)),
+    ):
+        search = CrossValidator(estimator=_pipeline(), estimatorParamMaps=ParamGridBuilder().build(), evaluator=evaluator, numFolds=2, foldCol=folds)
+        (process,) = recorded.of(lambda spark, folder: search.fit(spark.read.parquet(f"{folder}/searched")))  # noqa: B023
+        assert {edge.used for edge in process.columns} == used
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # of the pool that a search leaves behind

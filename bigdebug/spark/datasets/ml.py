@@ -24,6 +24,9 @@ _INPUTS = (
 )
 """Parameters that name the columns that a fit reads."""
 
+_PREDICTED = ("predictionCol", "rawPredictionCol", "probabilityCol")
+"""Those that name what an evaluator reads besides: what the model made, or a column that was there."""
+
 _TEXTS = ("formula", "statement")
 """Parameters whose text names columns: which, is not read here. Those of an estimator with a formula name what it makes."""
 
@@ -182,12 +185,27 @@ def _columns(estimator: Any) -> set[str] | None:
         return _either(map(_columns, estimator.getStages()))
     if any(_value(estimator, name) for name in _TEXTS):
         return None
-    named = [_value(estimator, name) for name in _INPUTS]
-    found = {column for each in named if each for column in (each if isinstance(each, (list, tuple)) else [each])}
+    found = _named(estimator, _INPUTS)
     around = _value(estimator, "estimator")
     if around is not None:
-        return _either([found, _columns(around)])
-    return {part.lower() for column in found for part in (column, column.partition(".")[0])} or None  # s.x is a field of s
+        return _either([found, _columns(around), _judged(_value(estimator, "evaluator"))])
+    return found or None
+
+
+def _judged(evaluator: Any) -> set[str] | None:
+    """The columns by which the evaluator of a search judges; None if that may be any. One that the user wrote may read more
+    than its parameters name.
+    """
+    if evaluator is None:
+        return set()
+    return _named(evaluator, (*_INPUTS, *_PREDICTED)) if type(evaluator).__module__.startswith("pyspark.ml.") else None
+
+
+def _named(stage: Any, parameters: Iterable[str]) -> set[str]:
+    """The columns that these parameters name, in small letters, each with the struct that it may be a field of (``s.x``)."""
+    named = [_value(stage, name) for name in parameters]
+    columns = {column for each in named if each for column in (each if isinstance(each, (list, tuple)) else [each])}
+    return {part.lower() for column in columns for part in (column, column.partition(".")[0])}
 
 
 def _either(parts: Iterable[set[str] | None]) -> set[str] | None:
