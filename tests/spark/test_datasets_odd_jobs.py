@@ -164,7 +164,7 @@ def test_a_temporary_view_that_is_altered_is_still_that_view(recorded: Recorded)
     def job(spark: Any, folder: str) -> None:
         for kind, name in (("temp", "o_again"), ("global temp", "global_temp.o_every"), ("", "o_stays")):
             source = f"parquet.`{folder}/in`"
-            for text in (f"create {kind} view {name.removeprefix('global_temp.')} as select k from {source}", f"alter view {name} as select v as k from {source}", f"drop view {name}"):
+            for text in (f"create {kind} view {name.removeprefix('global_temp.')} as select k from {source}", f"alter view {name.upper()} as select v as k from {source}", f"drop view {name}"):
                 spark.sql(text)
 
     written = [(access.dataset, access.mode) for process in recorded.of(job) for access in process.writes]

@@ -176,7 +176,7 @@ def _view_again(r: Relations, tree: Tree, node: Node) -> Target:
     """ALTER VIEW ... AS. The session is not asked of which kind it is, for it may be gone by now: one that stays is named with its database."""
     name = node.name()
     database = str(name.database().get()) if name.database().isDefined() else ""
-    return Target(r.of_view(name, {"": "LocalTempView", "global_temp": "GlobalTempView"}.get(database, "PersistedView")), "defined", _source(tree, node))
+    return Target(r.of_view(name, {"": "LocalTempView", "global_temp": "GlobalTempView"}.get(database.lower(), "PersistedView")), "defined", _source(tree, node))
 
 
 def _cached(r: Relations, tree: Tree, node: Node) -> Target:
