@@ -17,7 +17,7 @@ from bigdebug.spark.datasets.accesses import summed
 from bigdebug.spark.datasets.commands import COMMANDS, UNREAD, is_idle
 from bigdebug.spark.datasets.doing import Doing
 from bigdebug.spark.datasets.names import folded
-from bigdebug.spark.datasets.rdds import job_of
+from bigdebug.spark.datasets.rdds import Jobs, job_of
 from bigdebug.spark.datasets.reading import Reading, together
 from bigdebug.spark.datasets.runs import Runs
 from bigdebug.spark.datasets.streaming import composed
@@ -156,3 +156,18 @@ def test_partitions_are_overwritten_as_a_whole_where_there_are_none(parts: list[
     target = COMMANDS["OverwritePartitionsDynamic"](relations, UNREAD, node)
     assert target is not None
     assert (target.dataset, target.mode) == (OUT, mode)
+
+
+@pytest.mark.parametrize(("status", "rows"), [("COMPLETE", 7), ("SKIPPED", None), ("ACTIVE", None), ("PENDING", None)])
+def test_rows_of_a_job_are_told_once_spark_has_counted_all_of_it(status: str, rows: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A stage that is skipped is called pending until Spark's store has heard that the job ended, and that may be later than we wait."""
+    monkeypatch.setattr("bigdebug.spark.datasets.rdds.classes", MagicMock())
+    monkeypatch.setattr("bigdebug.spark.datasets.rdds.matching", lambda sc, path, at, made: [path])
+    stage = MagicMock(**{"status.return_value": status, "inputRecords.return_value": 7, "outputRecords.return_value": 0, "outputBytes.return_value": 0})
+    context = MagicMock(**{"_jsc.sc.return_value.statusStore.return_value.lastStageAttempt.return_value": stage})
+    jobs = Jobs(context, MagicMock(**{"of.return_value": None}), lambda seconds: False)
+    jobs._writer.sparkEventToJsonString.return_value = started(rdd(1, "/in", "textFile"), **{"callSite.short": "count"})
+    jobs.start(None)
+    ended = jobs.end(MagicMock(**{"jobId.return_value": 2, "jobResult.return_value.getClass.return_value.getSimpleName.return_value": "JobSucceeded$"}))
+    assert ended is not None
+    assert [(access.dataset, access.rows) for access in ended.reading.reads] == [(IN, rows)]

@@ -163,7 +163,8 @@ class Jobs:
         datasets = list(folded([place for path in job.paths for place in matching(self.sc, path, job.at, made)], ""))
         result = event.jobResult()
         error = "" if str(result.getClass().getSimpleName()).startswith("JobSucceeded") else str(result.exception().getMessage())
-        ran = len(stages) == len(job.stages) and not any(_is_skipped(stage) for stage in stages)  # a shuffle that is there is not read from files again
+        # A shuffle that is there is not read from files again: its stage is skipped, but called so only once the store has heard of the end.
+        ran = len(stages) == len(job.stages) and all(str(stage.status()) == "COMPLETE" for stage in stages)
         counted = len(datasets) == 1 and ran and job.counts and not error
         rows, size = (sum(int(stage.inputRecords()) for stage in stages), sum(int(stage.inputBytes()) for stage in stages)) if counted else (None, None)
         reads = tuple(Access(dataset, rows=rows, size=size) for dataset in datasets)
@@ -184,10 +185,6 @@ class Jobs:
             return self.sc._jsc.sc().statusStore().lastStageAttempt(number)
         except (Py4JError, PySparkException):
             return None
-
-
-def _is_skipped(stage: Any) -> bool:
-    return str(stage.status()) == "SKIPPED"
 
 
 def watch_saves(sc: SparkContext, name: str, doings: Doings) -> list[Callable[[], None]]:
