@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol
 
 import pandas as pd
 import pyarrow as pa
@@ -16,17 +16,11 @@ from pyarrow.parquet import ParquetFile
 
 from bigdebug.errors import ProvenanceError
 from bigdebug.provgraph.csvsource import SEPARATORS, CsvSource, Malformed, kind_of, reading
+from bigdebug.provgraph.portions import BATCH, ROWS, of_batch, of_frame
 
-_ROWS = 1 << 16
-"""Rows of a batch."""
-_BATCH = 1 << 23
-"""Bytes of a batch of long texts."""
 _BUFFER = 1 << 16
 """Bytes that are read at once of each column of a Parquet file."""
 _REMEDY = "Give the path of Parquet or CSV files, a pandas DataFrame, an Arrow table, or what hands over an Arrow stream."
-
-
-_Some = TypeVar("_Some", pd.DataFrame, pa.RecordBatch)
 
 
 class Source(Protocol):
@@ -123,22 +117,15 @@ class PandasSource:
     def batches(self, columns: Sequence[str], malformed: Malformed) -> Iterator[pa.RecordBatch]:
         empty = [name for name in columns if not len(self._first(name))]
         start = 0
-        for part in self._parts(columns):
+        for part in of_frame(self.frame, list(columns)):
             with _converting(f"Rows {start} to {start + len(part) - 1}"):
                 there = pa.RecordBatch.from_pandas(part.drop(columns=empty), preserve_index=False)
                 yield pa.record_batch([pa.nulls(len(part)) if name in empty else there.column(name) for name in columns], list(columns))
             start += len(part)
 
-    def _parts(self, columns: Sequence[str]) -> Iterator[pd.DataFrame]:
-        """Some rows of the columns at a time."""
-        for start in range(0, len(self.frame), _ROWS):
-            # Rows before columns: pandas takes rows by a view, and columns by a copy of all rows.
-            part = self.frame.iloc[start : start + _ROWS][list(columns)]
-            yield from _light(part, lambda some: int(some.memory_usage(index=False, deep=True).sum()), lambda some, at, to: some.iloc[at:to])
-
     def _first(self, name: str) -> pd.Series:
         """The first value of a column, or none."""
-        return next((some.iloc[:1] for part in self._parts([name]) if len(some := part[name].dropna())), self.frame[name].iloc[:0])
+        return next((some.iloc[:1] for part in of_frame(self.frame, [name]) if len(some := part[name].dropna())), self.frame[name].iloc[:0])
 
 
 @dataclass(frozen=True)
@@ -156,19 +143,7 @@ class ArrowSource:
 
     def batches(self, columns: Sequence[str], malformed: Malformed) -> Iterator[pa.RecordBatch]:
         for batch in self.reader:
-            wanted = batch.select(list(columns))
-            for start in range(0, len(wanted), _ROWS):
-                yield from _light(wanted.slice(start, _ROWS), lambda some: some.nbytes, lambda some, at, to: some.slice(at, to - at))
-
-
-def _light(rows: _Some, weigh: Callable[[_Some], int], cut: Callable[[_Some, int, int], _Some]) -> Iterator[_Some]:
-    """The rows, in halves of halves where they weigh more than a batch does; a single row weighs what it weighs."""
-    if len(rows) <= 1 or weigh(rows) <= _BATCH:
-        yield rows
-        return
-    middle = len(rows) // 2
-    for start, stop in ((0, middle), (middle, len(rows))):
-        yield from _light(cut(rows, start, stop), weigh, cut)
+            yield from of_batch(batch.select(list(columns)))
 
 
 def separator_of(path: str) -> str | None:
@@ -226,4 +201,4 @@ def _rows_of(metadata: Any, columns: Sequence[str]) -> int:
     groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
     chunks = [group.column(place) for group in groups for place in range(group.num_columns)]
     size: int = sum(chunk.total_uncompressed_size for chunk in chunks if chunk.path_in_schema in columns)
-    return int(max(min(_ROWS, _BATCH * metadata.num_rows // max(size, 1)), 1))
+    return int(max(min(ROWS, BATCH * metadata.num_rows // max(size, 1)), 1))
