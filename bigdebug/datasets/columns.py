@@ -42,9 +42,8 @@ class Made:
 @dataclass(frozen=True)
 class ColumnLineage:
     """Of a plan: its ``columns``, what decides over all of them (``whole``), its ``leaves`` by the numbers that uses name them by, and the
-    names of nodes that are not known (``opaque``): a column that such a node makes is said to be made of all that goes in, and what one that makes none uses
-    to decide over all rows. ``views`` says whether the
-    plan reads any.
+    names of nodes that are not known (``opaque``). A column that such a node makes is said to be made of all that goes in; where it makes
+    none, what it uses is said to decide over all rows. ``views`` says whether the plan reads any.
     """
 
     columns: tuple[Made, ...]

@@ -67,7 +67,8 @@ def of_run(process: Process, namespace: str, spark: str) -> Facets:
         language = "PYTHON" if "Traceback (most recent call last)" in process.error else "JAVA"
         found["errorMessage"] = facet("ErrorMessageRunFacet", "1-0-1", message=shortened(process.error), programmingLanguage=language)
     if process.opaque:
-        errors = [{"errorMessage": f"{step} is not known: of its columns it is told that they use all that goes in, or nothing", "task": step} for step in process.opaque]
+        told = "of its columns it is told that they use all that goes in, or nothing; what it uses may be told to decide over all rows"
+        errors = [{"errorMessage": f"{step} is not known: {told}", "task": step} for step in process.opaque]
         found["extractionError"] = facet("ExtractionErrorRunFacet", "1-1-2", totalTasks=1, failedTasks=1, errors=errors)
     if process.run or process.cell:
         found["bigdebug_recordLineage"] = _record_lineage(process)

@@ -80,7 +80,7 @@ def test_a_write_is_told_with_all_that_is_known_of_it() -> None:
     assert job["facets"]["sql"]["query"] == SALE.text
     assert run["parent"]["job"] == {"namespace": "shop", "name": "shop.ipynb"}
     assert run["processing_engine"]["version"] == "4.3.0"
-    assert [error["task"] for error in run["extractionError"]["errors"]] == ["Odd"]
+    assert [(error["task"], "decide over all rows" in error["errorMessage"]) for error in run["extractionError"]["errors"]] == [("Odd", True)]
     lineage = run["bigdebug_recordLineage"]
     assert (lineage["captured"], lineage["notebook"]) == ("run-1", {"path": "shop.ipynb", "cell": "c-1", "execution": 3})
     orders, items = complete["inputs"]
