@@ -12,17 +12,23 @@ Codes = NDArray[np.int64]
 
 SEARCH = 64
 """Triples that are read in the time in which one is looked for by bisection."""
+_AT_ONCE = 1 << 20
+"""Triples that are looked for at once: each takes some hundred bytes."""
 
 
-def nearest(along: Adjacency, items: Codes, starts: Codes, stops: Codes, known: Codes, room: int, price: int) -> Edges | None:
+def pays(items: int, known: int, room: int, most: int) -> bool:
+    """Whether ``nearest`` may find what it looks for, of so many items and known ones."""
+    return (room + 2 + known) * items <= most
+
+
+def nearest(along: Adjacency, items: Codes, starts: Codes, stops: Codes, known: Codes, room: int, most: int) -> Edges | None:
     """The triples at ``items``, which stand where ``ends`` says, as far as the ``room`` smallest neighbours that are not ``known``, and the next one, take them;
-    with all that lead to known ones. None where that, at a ``price`` in triples for each, is no less than all triples are.
+    with all that lead to known ones. None where ``most`` are not enough, of triples that are read or looked for.
 
     Items and known ones are sorted. Takes time by ``room``, by the items and the known ones, however many triples the items have.
     """
-    width = int((stops - starts).sum())
-    read = room + len(known) + 1
-    while price * read * len(items) < width:
+    read = room + 2  # one beyond, and one at which it is cut
+    while (read + len(known)) * len(items) <= most:
         ends = np.minimum(starts + read, stops)
         found = along.between(items, starts, ends)
         cut = ends[ends < stops]
@@ -46,6 +52,12 @@ def _upto(edges: Edges, last: int) -> Edges:
 
 def _leading(along: Adjacency, items: Codes, starts: Codes, stops: Codes, to: Codes) -> Edges:
     """The triples at items that lead to some neighbours, each looked for."""
+    some = max(_AT_ONCE // max(len(to), 1), 1)
+    parts = [_looked_for(along, items[at : at + some], starts[at : at + some], stops[at : at + some], to) for at in range(0, len(items), some)]
+    return Edges(*map(np.concatenate, zip(*parts)))
+
+
+def _looked_for(along: Adjacency, items: Codes, starts: Codes, stops: Codes, to: Codes) -> Edges:
     rows, wanted = np.repeat(np.arange(len(items)), len(to)), np.tile(to, len(items))
     with as_built():
         first, last = (_places(along.neighbours, wanted + more, starts[rows], stops[rows]) for more in (0, 1))

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from bigdebug.errors import TooLargeError
 from bigdebug.provgraph.adjacency import Edges, as_built
 from bigdebug.provgraph.index import Adjacency
-from bigdebug.provgraph.nearest import SEARCH, nearest
+from bigdebug.provgraph.nearest import SEARCH, nearest, pays
 from bigdebug.store.arrays import InMemory
 
 Codes = NDArray[np.int64]
@@ -83,9 +83,10 @@ class Walk:
         if found is not None:
             width = len(found.items)
         if self.edges + width > MOST_TRIPLES:
+            fewer = "limit=N for the nearest items" if room is None else f"with a smaller limit than {self.count + room}"
             raise TooLargeError(
                 "An answer has too many triples to be held", value=self.edges + width,
-                remedy=f"Up to {MOST_TRIPLES} are: ask with depth=N for the nearest levels, or limit=N for the nearest items.",
+                remedy=f"Up to {MOST_TRIPLES} are: ask with depth=N for the nearest levels, or {fewer}.",
             )
         near, far, ops = found or self._along.between(self.frontier, *ends)
         with as_built():
@@ -97,12 +98,13 @@ class Walk:
         self.frontier = new[~within(new, self._start)]
 
     def _nearest(self, starts: Codes, stops: Codes, width: int, room: int) -> Edges | None:
-        """The triples that lead to the nearest items, where they are found in less time than all are read."""
+        """The triples that lead to the nearest items, where they are found in less time than all are read; at any price where all are too many."""
+        most = width // SEARCH if self.edges + width <= MOST_TRIPLES else MOST_TRIPLES
         # What was reached is sorted only then: of a long chain each level would sort all of it.
-        if SEARCH * (room + self.count + 1) * len(self.frontier) >= width:
+        if not pays(len(self.frontier), self.count, room, most):
             return None
         known = np.sort(np.concatenate([self._start[:0], *self._levels]))
-        return nearest(self._along, self.frontier, starts, stops, known, room, SEARCH)
+        return nearest(self._along, self.frontier, starts, stops, known, room, most)
 
     def cut(self, limit: int) -> None:
         """Keep the nearest ``limit`` items, of the last level those with the smallest codes, and the triples that lead to them."""

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bigdebug.errors import ProvenanceError, TooLargeError, UnknownItemError
-from bigdebug.provgraph import walking
+from bigdebug.provgraph import nearest, walking
 from bigdebug.provgraph.components import components
 from bigdebug.provgraph.index import Index
 from bigdebug.provgraph.paths import paths
@@ -81,7 +81,8 @@ def test_the_nearest_items_are_the_same_where_not_all_triples_are_read(graph, da
     for ask in (ancestors, descendants):
         whole = ask(index, asked, limit=limit)
         with pytest.MonkeyPatch.context() as cheap:
-            cheap.setattr(walking, "SEARCH", 0)
+            cheap.setattr(walking, "SEARCH", 1e-3)
+            cheap.setattr(nearest, "_AT_ONCE", 3)
             some = ask(index, asked, limit=limit)
         assert some.toPandas().equals(whole.toPandas())
         assert some.triples.equals(whole.triples)
@@ -97,6 +98,22 @@ def test_of_a_source_that_feeds_more_than_an_answer_holds_the_nearest_are_found(
     assert "more items as near" in few.stopped
     with pytest.raises(TooLargeError, match="limit=N"):
         descendants(index, 0)
+    many = descendants(index, 0, limit=400)
+    assert many.items.tolist() == list(range(1, 401))
+    with pytest.raises(TooLargeError, match="a smaller limit than 1990"):
+        descendants(index, 0, limit=1_990)
+
+
+def test_the_nearest_are_found_behind_a_broad_level(monkeypatch):
+    monkeypatch.setattr(walking, "MOST_TRIPLES", 2_000)
+    index = index_of([(0, item, "R") for item in range(1, 21)] + [(item, other, "R") for item in range(1, 21) for other in range(21, 171)])
+    assert descendants(index, 0, limit=21).items.tolist() == list(range(1, 22))
+
+
+def test_of_a_source_nearly_as_many_as_an_answer_holds_are_found(monkeypatch):
+    monkeypatch.setattr(walking, "MOST_TRIPLES", 1_000)
+    index = index_of([(0, item, "R") for item in range(1, 1_002)])
+    assert len(descendants(index, 0, limit=900)) == 900
 
 
 def test_of_a_long_chain_no_level_sorts_what_was_reached_before(monkeypatch):
