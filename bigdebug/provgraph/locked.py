@@ -81,9 +81,16 @@ def _open_as(path: Path, target: Path) -> None:
     """
     new = path / f"{LOCK}.mode"  # made as any other, for that is how to learn what the process, and the folder, make of modes
     new.mkdir()
-    mode = (target if target.is_dir() else new).stat().st_mode
+    told = (target if target.is_dir() else new).stat()
     new.rmdir()
-    path.chmod(stat.S_IMODE(mode))
+    mode = stat.S_IMODE(told.st_mode)
+    if path.stat().st_gid != told.st_gid:
+        try:
+            for each in (path, *path.rglob("*")):
+                os.chown(each, -1, told.st_gid)
+        except OSError:  # a group that this user is not in, or that a container does not know: nobody is let in in its place
+            mode &= ~(stat.S_ISGID | stat.S_IRWXG)
+    path.chmod(mode)
 
 
 def _exchange(path: Path, target: Path) -> None:

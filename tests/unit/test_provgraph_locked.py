@@ -112,6 +112,24 @@ def test_an_index_is_open_to_those_whom_its_directory_is_open_to(tmp_path, umask
         os.umask(before)
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root gives a directory to a group that it is not in")
+def test_an_index_belongs_to_the_group_of_its_directory(tmp_path, monkeypatch):
+    (tmp_path / "team").mkdir()
+    os.chown(tmp_path / "team", -1, 12345)
+    (tmp_path / "team").chmod(0o2770)
+    bigdebug.provenance(FRAME, at=tmp_path / "team", replace=True, progress=False)
+    assert {path.stat().st_gid for path in (tmp_path / "team", *(tmp_path / "team").rglob("*"))} == {12345}
+    assert stat.S_IMODE((tmp_path / "team").stat().st_mode) == 0o2770
+
+    def refused(*_):
+        raise PermissionError
+
+    # Who may not give it to that group opens it to no other.
+    monkeypatch.setattr(os, "chown", refused)
+    bigdebug.provenance(FRAME, at=tmp_path / "team", replace=True, progress=False)
+    assert stat.S_IMODE((tmp_path / "team").stat().st_mode) == 0o700
+
+
 def test_an_index_that_cannot_be_replaced_stays(tmp_path, monkeypatch):
     bigdebug.provenance(FRAME, at=tmp_path / "index", progress=False)
     interrupted_at(monkeypatch, {3}, tmp_path / "index")  # the lock; the old one, aside; the new one, in its place
