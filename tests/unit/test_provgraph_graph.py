@@ -112,6 +112,12 @@ def test_an_item_that_is_derived_from_itself_alone_is_said_to_be_left_out():
         graph.ancestors(5)
 
 
+def test_an_item_of_a_row_without_dst_is_said_to_be_left_out():
+    graph = bigdebug.provenance(pd.DataFrame({"src": ["a", "b"], "dst": [None, "c"], "op": "x"}))
+    with closing(graph), pytest.raises(UnknownItemError, match="left out was 1 row without src or dst, and items that no other has"):
+        graph.ancestors("a")
+
+
 def test_findings_without_examples_have_none():
     assert str(Finding("duplicates", 1, ())) == "1 triple that was there before (left out)"
     assert str(Finding("missing", 2, ("row 0",))) == "2 rows without src or dst (left out): row 0 ..."
