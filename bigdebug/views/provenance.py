@@ -43,10 +43,15 @@ def picture(answer: Answer | Paths | Common) -> go.Figure:
     if len(items) > MOST_ITEMS:
         raise TooLargeError(
             "A picture of so many items shows nothing", value=len(items),
-            remedy=f"Up to {MOST_ITEMS} are drawn: ask with depth=1 or limit={MOST_ITEMS - len(asked)}, or look at answer.by_table().",
+            remedy=f"Up to {MOST_ITEMS} are drawn: " + (
+                f"ask with depth=1 or limit={MOST_ITEMS - len(asked)}, or look at answer.by_table()." if isinstance(answer, Answer) else "look at toPandas()."
+            ),
         )
     if len(triples.src) > MOST_TRIPLES:
-        raise TooLargeError("A picture of so many triples shows nothing", value=len(triples.src), remedy=f"Up to {MOST_TRIPLES:,} are drawn: look at answer.triples.")
+        raise TooLargeError(
+            "A picture of so many triples shows nothing", value=len(triples.src),
+            remedy=f"Up to {MOST_TRIPLES:,} are drawn: look at {'answer.triples' if isinstance(answer, Answer) else 'toPandas()'}.",
+        )
     src, dst = np.searchsorted(items, triples.src), np.searchsorted(items, triples.dst)
     column, heads = _columns(answer, items, src, dst)
     row = _rows(column, src, dst)

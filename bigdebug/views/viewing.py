@@ -59,7 +59,7 @@ def view(what: Any) -> Any:
     if isinstance(what, ProvenanceGraph):
         raise ViewError(
             "Of a provenance graph, answers, paths and common ancestors are drawn", value=what,
-            remedy="bigdebug.view(graph.ancestors(item)), or of graph.descendants(item) or graph.paths(a, b).",
+            remedy="bigdebug.view(graph.ancestors(item)), or of graph.descendants(item), graph.paths(a, b) or graph.common([a, b]).",
         )
     if isinstance(what, Datasets):
         return DatasetsView(what)

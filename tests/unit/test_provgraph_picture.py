@@ -17,6 +17,7 @@ from bigdebug.provgraph.questions import ancestors, common, descendants
 from bigdebug.provgraph.workflow import Workflow
 from bigdebug.shown import mask
 from bigdebug.store.arrays import InMemory
+from bigdebug.views import provenance
 from bigdebug.views.provenance import MOST_ITEMS, picture
 from tests.laws.graphs import graphs
 from tests.unit.test_provgraph_questions import PAPER
@@ -101,6 +102,17 @@ def test_large_answers_are_refused_with_what_to_do():
     with pytest.raises(TooLargeError, match="limit=299"):
         picture(ancestors(index, 1_000))
     assert len(picture(ancestors(index, 1_000, limit=299)).data) == 4
+
+
+@pytest.mark.parametrize(("items", "triples"), [(3, 10_000), (1_000, 3)])
+def test_what_is_no_answer_is_looked_at_as_a_table(monkeypatch, items, triples):
+    monkeypatch.setattr(provenance, "MOST_ITEMS", items)
+    monkeypatch.setattr(provenance, "MOST_TRIPLES", triples)
+    index = index_of([(1, 2, None), (2, 3, None), (2, 4, None), (3, 5, None), (4, 5, None)])
+    for found in (common(index, [5, 4]), paths(index, 1, 5)):
+        with pytest.raises(TooLargeError, match=r"look at toPandas\(\)") as refused:
+            picture(found)
+        assert "limit" not in str(refused.value)
 
 
 def test_many_operations_are_few_traces():
