@@ -101,6 +101,7 @@ def test_components_and_cuts_are_for_all_to_see(known, plan):
     assert {item for item, component in whole.toDF().collect() if component == "clean/0"} == {"clean/0", *graph.descendants("clean/0"), *graph.ancestors("mean/0")}
     for given in ({}, {"threshold": 1_000}, {"threshold": 3, "splits": [["raw"], ["clean", "mean"]]}):
         found, other = graph.sets(**given), index.sets(**given)
+        assert graph.sets(**given) is found
         assert found.statistics().equals(other.statistics())
         assert len(found) == len(other)
         names = index.index.named(other.dependencies.ravel()).reshape(-1, 2)
@@ -110,7 +111,7 @@ def test_components_and_cuts_are_for_all_to_see(known, plan):
         graph.sets(threshold=0)
     with pytest.raises(ProvenanceError, match="no such table"):
         graph.sets(splits=[["raw"], ["strange"]])
-    assert graph.sets() is graph.sets()
+    assert graph.sets(threshold=5) is graph.sets()
 
 
 def test_the_plan_follows_from_the_size_of_the_triples_and_of_the_disk(dbg, triples, monkeypatch):

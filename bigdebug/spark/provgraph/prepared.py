@@ -12,7 +12,7 @@ from pyspark.sql import functions as F
 from bigdebug.errors import ProvenanceError
 from bigdebug.provgraph.report import Findings, ImportReport
 from bigdebug.provgraph.sets import THRESHOLD, check_threshold
-from bigdebug.provgraph.splits import splits_of
+from bigdebug.provgraph.splits import Split, splits_of
 from bigdebug.provgraph.workflow import Workflow
 from bigdebug.spark.provgraph.checks import Rows, circles, tables_told, unlike
 from bigdebug.spark.provgraph.components import NEAR, components
@@ -54,6 +54,7 @@ class Prepared:
         self._threshold, self._given, self._near = threshold, splits, near
         self._users: list[object] = []
         self._held: list[Any] = [read]
+        self._cuts: dict[tuple[int, tuple[Split, ...]], Sets] = {}
         self.closed = False
         try:
             self._prepare(read, workflow, Findings(strict))
@@ -105,9 +106,12 @@ class Prepared:
         threshold, given = self._threshold if threshold is None else threshold, self._given if given is None else given
         check_threshold(threshold)
         splits = splits_of(workflow, given, self._sizes)
-        found = sets(self.triples, self.placed, workflow, splits, threshold, self.partitions, self._near)
-        self._held.append(found.items)
-        return found
+        # Each look would hold all items once more.
+        if (threshold, splits) not in self._cuts:
+            found = sets(self.triples, self.placed, workflow, splits, threshold, self.partitions, self._near)
+            self._held.append(found.items)
+            self._cuts[threshold, splits] = found
+        return self._cuts[threshold, splits]
 
     def statistics(self) -> pd.DataFrame:
         """By table, as ``ProvenanceGraph.statistics`` has it."""
@@ -123,7 +127,7 @@ class Prepared:
             rows.append([None, *known.get(None, [0] * len(counts))])
         return pd.DataFrame(rows, columns=["table", "items", "sources", "results", "triples", "fan_in"])
 
-    @property
+    @cached_property
     def _sizes(self) -> dict[str, int]:
         """How many items each table has."""
         assert self.workflow is not None
