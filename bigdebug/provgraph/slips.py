@@ -5,14 +5,18 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
+LONG = 1_000
+"""Characters, or bytes, beyond which a text is not compared with others letter by letter: nobody typed it."""
 _FAR = 16
 """Characters at the beginning of a text among which one may be wrong."""
 
 
 def variants(text: str, beginnings: Iterable[str] = ()) -> list[str]:
     """The text in other cases, with two neighbouring characters of its beginning exchanged, or one left out; with each of some ``beginnings`` before it, or in the
-    place of its first character. Some dozens at most, beside those.
+    place of its first character. Some dozens at most, beside those; none of a text of more than ``LONG`` characters.
     """
+    if len(text) > LONG:
+        return []
     edited = (*_cases(text), *_edits(text), *(first + rest for first in beginnings for rest in (text, text[1:])))
     return [one for one in dict.fromkeys(edited) if one != text]
 

@@ -13,15 +13,13 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from bigdebug.provgraph.integers import ABSENT, around
-from bigdebug.provgraph.slips import variants
+from bigdebug.provgraph.slips import LONG, variants
 from bigdebug.store.arrays import Array, InMemory
 
 _AROUND = 64
 """Ids on either side of where one would stand that are looked at for near ones."""
 _BESIDE = 2
 """Ids on either side of where another spelling would stand."""
-_LONG = 1_000
-"""Bytes beyond which a text is not compared letter by letter: near ones are its neighbours, then."""
 
 
 class TextIds:
@@ -83,11 +81,10 @@ class TextIds:
             return []
         place = self._place(_bytes(wanted))
         beside = around(place, _AROUND, len(self))
-        if len(wanted) <= _LONG:
-            meant = (around(self._place(_bytes(text)), _BESIDE, len(self)) for text in variants(wanted, self._beginnings()))
-            beside = np.array([*dict.fromkeys(chain(beside, *meant))], np.int64)
-        # A text has no more characters than bytes; long ones are not even read.
-        short = beside[self.offsets.take(beside + 1) - self.offsets.take(beside) <= _LONG] if len(wanted) <= _LONG else beside[:0]
+        meant = (around(self._place(_bytes(text)), _BESIDE, len(self)) for text in variants(wanted, self._beginnings()))
+        beside = np.array([*dict.fromkeys(chain(beside, *meant))], np.int64)
+        # Near a long one are its neighbours alone. A text has no more characters than bytes; long ones are not even read.
+        short = beside[self.offsets.take(beside + 1) - self.offsets.take(beside) <= LONG] if len(wanted) <= LONG else beside[:0]
         close: list[Any] = get_close_matches(wanted, self._taken(short).to_pylist(), count) if len(short) else []
         return close or self._taken(beside[:count]).to_pylist()
 

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from bigdebug.errors import UnknownItemError
 from bigdebug.provgraph.index import Adjacency, Index
+from bigdebug.provgraph.slips import LONG, variants
 
 INTEGERS = st.integers(-5, 25) | st.integers(-(2**63), 2**63 - 1)
 TEXTS = st.text(max_size=6) | st.sampled_from(["a", "a\0", "א", "<script>alert(1)</script>", "ab" * 1_000])
@@ -68,6 +69,11 @@ def test_an_item_that_is_not_there_is_refused_and_near_ones_are_named(ids, wante
     with pytest.raises(UnknownItemError, match=r"No item has this id|An item is not there") as refused:
         index.codes([ids[0], wanted])
     assert len(str(refused.value)) < 8_000
+
+
+def test_of_a_long_text_there_are_no_other_spellings():
+    assert "X" * LONG in variants("x" * LONG)
+    assert variants("x" * (LONG + 1)) == []
 
 
 @pytest.mark.parametrize(
