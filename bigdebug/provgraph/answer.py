@@ -11,8 +11,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from bigdebug.provgraph.codes import Codes
 from bigdebug.provgraph.index import Index
-from bigdebug.provgraph.walking import Codes, Triples, Walked
+from bigdebug.provgraph.walking import Triples, Walked
 from bigdebug.shown import LONGEST, counted, masked
 
 _SHOWN = 10

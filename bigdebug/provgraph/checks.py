@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 
 from bigdebug.errors import ProvenanceError
 from bigdebug.provgraph.chunks import Column
+from bigdebug.provgraph.codes import within
 from bigdebug.provgraph.dictionary import Ids
 from bigdebug.provgraph.edges import Rows
 from bigdebug.provgraph.membership import NO_TABLE, Prefixes, Ranges
 from bigdebug.provgraph.numbering import Merged
 from bigdebug.provgraph.report import EXAMPLES, Findings, triple
 from bigdebug.provgraph.stored import Folder
-from bigdebug.provgraph.walking import within
 from bigdebug.provgraph.workflow import Workflow
 from bigdebug.shown import shown
 

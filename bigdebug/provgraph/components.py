@@ -10,8 +10,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from bigdebug.provgraph.codes import distinct
 from bigdebug.provgraph.index import Adjacency, Index
-from bigdebug.provgraph.walking import distinct
 from bigdebug.shown import counted
 
 Labels = NDArray[np.uint32]

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bigdebug.provgraph.adjacency import Adjacency, Edges, as_built
+from bigdebug.provgraph.codes import Codes, distinct, within
 from bigdebug.store.arrays import Array
-
-Codes = NDArray[np.int64]
 
 SEARCH = 64
 """Triples that are read in the time in which one is looked for by bisection."""
@@ -36,8 +34,8 @@ def nearest(along: Adjacency, items: Codes, starts: Codes, stops: Codes, known: 
             return found
         with as_built():
             # Strictly below, for what is cut there may go on by other operations.
-            whole = found.neighbours[found.neighbours < along.neighbours.take(cut - 1).min()]
-        new = np.setdiff1d(whole, known)
+            whole = distinct(found.neighbours[found.neighbours < along.neighbours.take(cut - 1).min()])
+        new = whole[~within(whole, known)]
         if len(new) > room:
             last = new[room]
             return _together(_upto(found, last), _leading(along, items, starts, stops, known[known > last]))

@@ -15,9 +15,10 @@ from numpy.typing import NDArray
 
 from bigdebug.errors import ProvenanceError, TooLargeError
 from bigdebug.provgraph.answer import frame_of, named_few
+from bigdebug.provgraph.codes import Codes, distinct
 from bigdebug.provgraph.index import Index
 from bigdebug.provgraph.questions import codes_of
-from bigdebug.provgraph.walking import Codes, Triples, Walk, adjacency, distinct, walk
+from bigdebug.provgraph.walking import Triples, Walk, adjacency, walk
 from bigdebug.shown import counted
 
 _WRITTEN = 2_000

@@ -17,8 +17,9 @@ from numpy.typing import NDArray
 
 from bigdebug.errors import ProvenanceError
 from bigdebug.provgraph.answer import Answer, distinct_ids, named_few
+from bigdebug.provgraph.codes import Codes, distinct, within
 from bigdebug.provgraph.index import Index
-from bigdebug.provgraph.walking import Codes, Triples, Walked, adjacency, distinct, walk, within
+from bigdebug.provgraph.walking import Triples, Walked, adjacency, walk
 from bigdebug.provgraph.workflow import Workflow
 from bigdebug.shown import counted
 

@@ -12,11 +12,12 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from bigdebug.errors import ProvenanceError
+from bigdebug.provgraph.codes import Codes, distinct, within
 from bigdebug.provgraph.components import Components, Joining, Labels, components, read
 from bigdebug.provgraph.index import Adjacency, Index
 from bigdebug.provgraph.membership import NO_TABLE
 from bigdebug.provgraph.splits import Split, splits_of
-from bigdebug.provgraph.walking import Codes, adjacency, distinct, walk, within
+from bigdebug.provgraph.walking import adjacency, walk
 from bigdebug.shown import counted
 
 THRESHOLD = 25_000

@@ -10,11 +10,10 @@ from numpy.typing import NDArray
 
 from bigdebug.errors import TooLargeError
 from bigdebug.provgraph.adjacency import Edges, as_built
+from bigdebug.provgraph.codes import Codes, distinct, within
 from bigdebug.provgraph.index import Adjacency
 from bigdebug.provgraph.nearest import SEARCH, nearest, pays
 from bigdebug.store.arrays import InMemory
-
-Codes = NDArray[np.int64]
 
 MOST_TRIPLES = 20_000_000
 """Triples beyond which an answer is refused: it would take a gigabyte."""
@@ -186,22 +185,3 @@ def adjacency(at: Codes, neighbours: Codes, items: int) -> Adjacency:
     order = np.argsort(at, kind="stable")
     offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(np.bincount(at, minlength=items))])
     return Adjacency(InMemory(offsets), InMemory(neighbours[order].astype(np.uint32)), InMemory(np.zeros(len(at), np.uint8)))
-
-
-def distinct(codes: Codes) -> Codes:
-    """The codes, sorted, each once. (np.unique of numpy 2.4 is many times slower.)"""
-    if not len(codes):
-        return codes
-    ordered = np.sort(codes)
-    first = np.ones(len(ordered), bool)
-    np.not_equal(ordered[1:], ordered[:-1], out=first[1:])
-    return ordered[first]
-
-
-def within(codes: Codes, ordered: Codes) -> NDArray[np.bool_]:
-    """Whether each code is among the ordered ones."""
-    if not len(ordered):
-        return np.zeros(len(codes), bool)
-    places = np.minimum(np.searchsorted(ordered, codes), len(ordered) - 1)
-    found: NDArray[np.bool_] = ordered[places] == codes
-    return found

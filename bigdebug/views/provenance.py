@@ -13,9 +13,10 @@ from numpy.typing import NDArray
 
 from bigdebug.errors import TooLargeError
 from bigdebug.provgraph.answer import Answer
+from bigdebug.provgraph.codes import Codes, distinct
 from bigdebug.provgraph.paths import Paths
 from bigdebug.provgraph.questions import Common
-from bigdebug.provgraph.walking import Codes, Triples, distinct
+from bigdebug.provgraph.walking import Triples
 from bigdebug.shown import LONGEST, masked
 
 MOST_ITEMS, MOST_TRIPLES = 300, 50_000

@@ -16,13 +16,13 @@ from pyspark.sql import functions as F
 from bigdebug.errors import ProvenanceError, TooLargeError, UnknownItemError
 from bigdebug.provgraph import questions
 from bigdebug.provgraph.answer import Answer
+from bigdebug.provgraph.codes import Codes, distinct
 from bigdebug.provgraph.dictionary import integers, texts
 from bigdebug.provgraph.index import Index
 from bigdebug.provgraph.membership import NO_TABLE, Prefixes, Ranges
 from bigdebug.provgraph.paths import paths
 from bigdebug.provgraph.report import ImportReport
 from bigdebug.provgraph.slips import variants
-from bigdebug.provgraph.walking import Codes, distinct
 from bigdebug.provgraph.workflow import Workflow
 from bigdebug.shown import shown
 from bigdebug.spark.process import answering
