@@ -14,13 +14,14 @@ from hypothesis import strategies as st
 
 from bigdebug.datasets.model import Access, ColumnEdge, Dataset, Process
 from bigdebug.spark.datasets.accesses import summed
-from bigdebug.spark.datasets.commands import COMMANDS, UNREAD, is_idle
+from bigdebug.spark.datasets.commands import COMMANDS, is_idle
 from bigdebug.spark.datasets.doing import Doing
 from bigdebug.spark.datasets.names import folded
 from bigdebug.spark.datasets.rdds import Jobs, job_of
 from bigdebug.spark.datasets.reading import Reading, together
 from bigdebug.spark.datasets.runs import Runs
 from bigdebug.spark.datasets.streaming import composed
+from bigdebug.spark.datasets.targets import UNREAD
 
 IN, OUT, BATCH = Dataset("file", "/in"), Dataset("file", "/out"), Dataset("spark:x", "batch", "memory")
 

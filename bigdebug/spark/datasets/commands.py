@@ -1,26 +1,25 @@
-"""Commands: what a command of Spark's does to which dataset, with the rows of which query."""
+"""Commands: what each command of Spark's does, by the name of its class."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 from urllib.parse import unquote
 
-from bigdebug.datasets.model import Dataset, Field
+from bigdebug.datasets.model import Field
 from bigdebug.datasets.naming import of_path, of_sources
 from bigdebug.datasets.plans import Tree, plan_of
 from bigdebug.errors import DatasetsError
+from bigdebug.spark.datasets import views
 from bigdebug.spark.datasets.accesses import schema_of
 from bigdebug.spark.datasets.counts import leaves_in
 from bigdebug.spark.datasets.names import UNTOLD
 from bigdebug.spark.datasets.relations import Relations
+from bigdebug.spark.datasets.targets import Node, Source, Target, source_of
 from bigdebug.spark.gateway import items
-
-Node = Any
-"""A command, as a node of a plan in the JVM."""
 
 _MODES = {"Append": "appended", "Overwrite": "overwritten", "ErrorIfExists": "created", "Ignore": "created"}
 """What Spark's modes of saving do."""
@@ -33,52 +32,10 @@ _IDLE = (
 )
 """What the names of commands begin with that neither read nor change data; but those in ``COMMANDS`` do."""
 
-UNREAD = Tree("", {}, ())
-"""In the place of a plan that is too large to be written down."""
-
-
-class Source(NamedTuple):
-    """The query of a command: as Spark wrote it, and in the JVM."""
-
-    tree: Tree
-    plan: Node
-
-
-@dataclass(frozen=True)
-class Target:
-    """What a command does to a ``dataset``, in a ``mode`` of the model's, with the rows of a ``source``, if it has one. ``names`` are those of the
-    columns, if they are not called as in the source; ``reads`` is what it reads besides.
-    """
-
-    dataset: Dataset
-    mode: str
-    source: Source | None = None
-    names: tuple[str, ...] = ()
-    reads: tuple[Dataset, ...] = ()
-    emptied: bool = False
-    schema: tuple[Field, ...] = ()
-    """As the table has it, which may be otherwise than its source; of the source, if there is none."""
-    besides: tuple[Dataset, ...] = ()
-    """Views that it defines with the same rows."""
-    opaque: tuple[str, ...] = ()
-    """What it does besides of which Spark does not tell; of one without a source."""
-    has_parts: bool = False
-    """Whether it writes files by partitions: those that it overwrites may be some of them, which the plan that was executed tells."""
-    spares: bool = False
-    """Whether it does nothing where the dataset is there already (IF NOT EXISTS, mode "ignore"): of one without a source, whether it did nothing."""
-
 
 def is_idle(name: str) -> bool:
     """Whether the command with a name touches no data: it is not recorded."""
     return name.startswith(_IDLE) and name not in COMMANDS
-
-
-def _source(tree: Tree, node: Node, field: str = "query") -> Source:
-    if tree is UNREAD:
-        return Source(tree, getattr(node, field)())
-    at = tree.fields.get(field)
-    below = tree.below[at] if isinstance(at, int) else tree.trees(field)[0]
-    return Source(below, getattr(node, field)())
 
 
 def _mode(node: Node) -> str:
@@ -106,26 +63,26 @@ def _files(r: Relations, tree: Tree, node: Node) -> Target:
     mode = "written" if (known := _mode(node)) == "overwritten" and node.staticPartitions().nonEmpty() else known
     has_parts = bool(node.partitionColumns().nonEmpty())
     if table.isDefined():
-        return Target(r.of_catalog(table.get()), mode, _source(tree, node), schema=_schema(table.get()), spares=spares, has_parts=has_parts)
-    return Target(of_path(str(node.outputPath().toString()), r.format_of(node.fileFormat())), mode, _source(tree, node), spares=spares, has_parts=has_parts)
+        return Target(r.of_catalog(table.get()), mode, source_of(tree, node), schema=_schema(table.get()), spares=spares, has_parts=has_parts)
+    return Target(of_path(str(node.outputPath().toString()), r.format_of(node.fileFormat())), mode, source_of(tree, node), spares=spares, has_parts=has_parts)
 
 
 def _folder(r: Relations, tree: Tree, node: Node) -> Target:
     provider = str(node.provider()) if tree.name == "InsertIntoDataSourceDirCommand" else "hive"
     path = unquote(str(node.storage().locationUri().get().toString()))
-    return Target(r.of_place(path, provider.lower()), "overwritten" if node.overwrite() else "created", _source(tree, node))
+    return Target(r.of_place(path, provider.lower()), "overwritten" if node.overwrite() else "created", source_of(tree, node))
 
 
 def _table_as(table: str, r: Relations, tree: Tree, node: Node) -> Target:
     identifier = getattr(node, table)().identifier()
     found = r.there(identifier)  # where its files are is known only now
     if found is None:
-        return Target(r.of_identifier(identifier), _mode(node), _source(tree, node), spares=_spares(node))
-    return Target(r.of_catalog(found), _mode(node), _source(tree, node), schema=_schema(found), spares=_spares(node))
+        return Target(r.of_identifier(identifier), _mode(node), source_of(tree, node), spares=_spares(node))
+    return Target(r.of_catalog(found), _mode(node), source_of(tree, node), schema=_schema(found), spares=_spares(node))
 
 
 def _into_hive(r: Relations, tree: Tree, node: Node) -> Target:
-    return Target(r.of_catalog(node.table()), _inserts(node.overwrite(), node.partition().nonEmpty()), _source(tree, node), schema=_schema(node.table()))
+    return Target(r.of_catalog(node.table()), _inserts(node.overwrite(), node.partition().nonEmpty()), source_of(tree, node), schema=_schema(node.table()))
 
 
 def _into_source(r: Relations, tree: Tree, node: Node) -> Target:
@@ -133,12 +90,12 @@ def _into_source(r: Relations, tree: Tree, node: Node) -> Target:
     options = dict(r.java(node.options()))
     r.learn(options)
     form = r.format_of(node.dataSource())
-    return Target(of_sources(form, options)[0], _mode(node), _source(tree, node), spares=form == "jdbc" and _spares(node))  # what others do, no query tells
+    return Target(of_sources(form, options)[0], _mode(node), source_of(tree, node), spares=form == "jdbc" and _spares(node))  # what others do, no query tells
 
 
 def _into_relation(r: Relations, tree: Tree, node: Node) -> Target:
     found = r.of_leaf(node.logicalRelation())
-    return Target(found[0], _inserts(node.overwrite(), is_part=False), _source(tree, node))
+    return Target(found[0], _inserts(node.overwrite(), is_part=False), source_of(tree, node))
 
 
 def _created(r: Relations, tree: Tree, node: Node) -> Target:
@@ -154,41 +111,6 @@ def _like(r: Relations, tree: Tree, node: Node) -> Target:
     return Target(r.of_identifier(node.targetTable()), "created", reads=(r.of_identifier(node.sourceTable()),))
 
 
-def _view(r: Relations, tree: Tree, node: Node) -> Target:
-    kind = str(node.viewType().toString())
-    names = tuple(str(each._1()) for each in items(node.userSpecifiedColumns()))
-    known = r.there(node.name()) if node.allowExisting() else None
-    spares = known is not None and str(known.viewText()) != str(node.originalText())
-    return Target(r.of_view(node.name(), kind), "defined", None if spares else _source(tree, node, "plan"), names, spares=spares)
-
-
-def _view_using(r: Relations, tree: Tree, node: Node) -> Target:
-    """CREATE TEMPORARY VIEW ... USING: files, or what a source has, by a name."""
-    options = dict(r.java(node.options()))
-    r.learn(options)
-    form, name = str(node.provider()).lower(), str(node.tableIdent().table())
-    path = next((value for key, value in options.items() if key.lower() == "path"), "")
-    sources = (r.of_place(path, form),) if path else of_sources(form, options)
-    return Target(r.of_session_view(f"{'global_temp.' * bool(getattr(node, 'global')())}{name}", defines=True), "defined", reads=sources)
-
-
-def _view_again(r: Relations, tree: Tree, node: Node) -> Target:
-    """ALTER VIEW ... AS. The session is not asked of which kind it is, for it may be gone by now: one that stays is named with its database."""
-    name = node.name()
-    database = str(name.database().get()) if name.database().isDefined() else ""
-    return Target(r.of_view(name, {"": "LocalTempView", "global_temp": "GlobalTempView"}.get(database.lower(), "PersistedView")), "defined", _source(tree, node))
-
-
-def _cached(r: Relations, tree: Tree, node: Node) -> Target:
-    name = ".".join(str(part) for part in items(node.multipartIdentifier()))
-    return Target(r.of_cached(name), "created", _source(tree, node, "table"))
-
-
-def _cached_as(r: Relations, tree: Tree, node: Node) -> Target:
-    name = str(node.tempViewName())
-    return Target(r.of_cached(name), "created", _source(tree, node, "plan"), besides=(r.of_session_view(name, defines=True),))
-
-
 def _named(field: str, mode: str, emptied: bool, r: Relations, tree: Tree, node: Node) -> Target:
     """A command over a TableIdentifier."""
     identifier = getattr(node, field)()
@@ -200,11 +122,6 @@ def _named(field: str, mode: str, emptied: bool, r: Relations, tree: Tree, node:
 
 def _dropped(r: Relations, tree: Tree, node: Node) -> Target:
     return _if_it_was_there(r, _named("tableName", "dropped", False, r, tree, node), node)
-
-
-def _dropped_view(r: Relations, tree: Tree, node: Node) -> Target:
-    named = node.ident()
-    return Target(r.of_session_view(".".join([*(str(part) for part in named.namespace()), str(named.name())])), "dropped")
 
 
 def _dropped_v2(r: Relations, tree: Tree, node: Node) -> Target:
@@ -268,7 +185,7 @@ def _loaded(r: Relations, tree: Tree, node: Node) -> Target:
 
 def _as_select(r: Relations, tree: Tree, node: Node) -> Target:
     name = node.name()
-    return Target(r.of_catalog_v2(name.catalog(), name.identifier()), "created" if tree.name.startswith("Create") else "overwritten", _source(tree, node))
+    return Target(r.of_catalog_v2(name.catalog(), name.identifier()), "created" if tree.name.startswith("Create") else "overwritten", source_of(tree, node))
 
 
 def _truncated(r: Relations, tree: Tree, node: Node) -> Target:
@@ -289,7 +206,7 @@ def _parts_v2(r: Relations, tree: Tree, node: Node) -> Target:
 
 
 def _into_v2(mode: str, r: Relations, tree: Tree, node: Node) -> Target:
-    return Target(r.of_leaf(node.table())[0], mode, _source(tree, node), schema=schema_of(str(node.table().schema().json())))
+    return Target(r.of_leaf(node.table())[0], mode, source_of(tree, node), schema=schema_of(str(node.table().schema().json())))
 
 
 def _changed(table: str, source: str, r: Relations, tree: Tree, node: Node) -> Target:
@@ -299,30 +216,9 @@ def _changed(table: str, source: str, r: Relations, tree: Tree, node: Node) -> T
     return Target(found[0], "written", reads=tuple(reads))
 
 
-def _variables(r: Relations, tree: Tree, node: Node) -> Target:
-    """SET VARIABLE, to what a query gives."""
-    names = variables_of(node)
-    first, *others = map(r.of_variable, names)
-    return Target(first, "defined", _source(tree, node, "sourceQuery"), names, besides=tuple(others))
-
-
-def variables_of(node: Node) -> tuple[str, ...]:
-    """The variables that a SET VARIABLE sets."""
-    return tuple(str(each.originalNameParts().last()).lower() for each in items(node.targetVariables()))
-
-
-def declared_by(node: Node) -> tuple[str, ...]:
-    """The variables that a DECLARE VARIABLE makes: before Spark 4.1 one."""
-    try:
-        named = items(node.names())
-    except UNTOLD:
-        named = [node.name()]
-    return tuple(str(each.identifier().name()).lower() for each in named)
-
-
 def _batch(r: Relations, tree: Tree, node: Node) -> Target:
     """A batch of a stream, to a sink of the first kind."""
-    table, source = node.catalogTable(), _source(tree, node)
+    table, source = node.catalogTable(), source_of(tree, node)
     r.learn_options(node.writeOptions())
     if table.isDefined():
         return Target(r.of_catalog(table.get()), "appended", source)
@@ -346,7 +242,7 @@ def _batch_v2(r: Relations, tree: Tree, node: Node) -> Target:
     else:
         dataset = r.of_options(kind, str(table.name()), dict(r.java(node.writeOptions())))[0]
     whole = str(node.outputMode().toString()) == "Complete"
-    return Target(dataset, "overwritten" if whole else "appended", _source(tree, node))
+    return Target(dataset, "overwritten" if whole else "appended", source_of(tree, node))
 
 
 COMMANDS: dict[str, Callable[[Relations, Tree, Node], Target | None]] = {
@@ -357,10 +253,10 @@ COMMANDS: dict[str, Callable[[Relations, Tree, Node], Target | None]] = {
     "InsertIntoHiveTable": _into_hive,
     "SaveIntoDataSourceCommand": _into_source, "InsertIntoDataSourceCommand": _into_relation,
     "CreateDataSourceTableCommand": _created, "CreateTableCommand": _created, "CreateTableLikeCommand": _like,
-    "CreateViewCommand": _view, "CreateTempViewUsing": _view_using, "AlterViewAsCommand": _view_again,
-    "CacheTable": _cached, "CacheTableAsSelect": _cached_as,
+    "CreateViewCommand": views.view, "CreateTempViewUsing": views.view_using, "AlterViewAsCommand": views.view_again,
+    "CacheTable": views.cached, "CacheTableAsSelect": views.cached_as,
     "TruncateTableCommand": _truncated, "TruncateTable": partial(_resolved, "table", "truncated", True), "TruncatePartition": partial(_resolved, "table", "altered", False),
-    "DropTableCommand": _dropped, "DropTempViewCommand": _dropped_view,
+    "DropTableCommand": _dropped, "DropTempViewCommand": views.dropped_view,
     **dict.fromkeys(("DropTable", "DropView"), _dropped_v2),
     "DropNamespace": _database,
     "AlterTableRenameCommand": _renamed, "RenameTable": _renamed_v2,
@@ -370,7 +266,7 @@ COMMANDS: dict[str, Callable[[Relations, Tree, Node], Target | None]] = {
         partial(_named, "tableName", "altered", False),
     ),
     **dict.fromkeys(("AddColumns", "AlterColumns", "DropColumns", "RenameColumn", "ReplaceColumns", "SetTableLocation"), partial(_resolved, "table", "altered", False)),
-    "SetVariable": _variables,
+    "SetVariable": views.set_variables,
     "LoadDataCommand": _loaded, "WriteToMicroBatchDataSourceV1": _batch, "WriteToMicroBatchDataSource": _batch_v2,
     "CreateTable": partial(_resolved, "name", "created", False), "ReplaceTable": partial(_resolved, "name", "overwritten", True),
     "CreateTableAsSelect": _as_select, "ReplaceTableAsSelect": _as_select,

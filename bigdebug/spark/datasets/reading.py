@@ -28,10 +28,12 @@ from bigdebug.spark.datasets.accesses import (
     views_of,
     without_counts,
 )
-from bigdebug.spark.datasets.commands import COMMANDS, UNREAD, Source, Target, declared_by, is_idle, variables_of
+from bigdebug.spark.datasets.commands import COMMANDS, is_idle
 from bigdebug.spark.datasets.counts import committed, ids_of, in_parts, scans_of, written_by
 from bigdebug.spark.datasets.names import is_given
 from bigdebug.spark.datasets.relations import Relations
+from bigdebug.spark.datasets.targets import UNREAD, Source, Target
+from bigdebug.spark.datasets.views import declared_by, variables_of
 from bigdebug.spark.gateway import items
 
 log = logging.getLogger("bigdebug")
