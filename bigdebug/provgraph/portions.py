@@ -16,18 +16,21 @@ ROWS = 1 << 16
 BATCH = 1 << 23
 """Bytes of a batch of long texts."""
 
+_VIEWS = pd.ArrowDtype(pa.string_view())
 _Some = TypeVar("_Some", pd.DataFrame, pa.RecordBatch)
 
 
 def of_frame(frame: pd.DataFrame, columns: list[str]) -> Iterator[pd.DataFrame]:
-    """Some rows of the columns at a time; what is encoded in them is decoded."""
+    """Some rows of the columns at a time; categories are values in them."""
     for start in range(0, len(frame), ROWS):
         # Rows before columns: pandas takes rows by a view, and columns by a copy of all rows.
         part = frame.iloc[start : start + ROWS][columns]
-        # As objects, which are shared while they are weighed; and integers among nulls stay what they are.
-        if encoded := {name: object for name in columns if _is_shared(part[name].dtype)}:
-            part = part.astype(encoded)
-        yield from _light(part, lambda some: int(some.memory_usage(index=False, deep=True).sum()), lambda some, at, to: some.iloc[at:to])
+        for name in columns:
+            if isinstance(part[name].dtype, pd.CategoricalDtype):
+                part = part.assign(**{name: _valued(part[name])})
+            elif part[name].dtype == _VIEWS:  # which pandas cannot select from
+                part = part.astype({name: object})
+        yield from _light(part, lambda some: sum(_weight_of(some[name]) for name in columns), lambda some, at, to: some.iloc[at:to])
 
 
 def of_batch(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
@@ -46,11 +49,17 @@ def _light(rows: _Some, weigh: Callable[[_Some], int], cut: Callable[[_Some, int
         yield from _light(cut(rows, start, stop), weigh, cut)
 
 
-def _is_shared(kind: object) -> bool:
-    """Whether pandas weighs with a slice of such a column what the whole column has."""
-    if isinstance(kind, pd.ArrowDtype):
-        return bool(pa.types.is_dictionary(kind.pyarrow_dtype) or pa.types.is_string_view(kind.pyarrow_dtype))
-    return isinstance(kind, pd.CategoricalDtype)
+def _valued(column: pd.Series) -> pd.Series:
+    """Categories as the values that they stand for: as objects, so that equal ones are one, and integers among nulls stay what they are."""
+    used = column.cat.remove_unused_categories()
+    return used.cat.rename_categories(used.cat.categories.astype(object)).astype(object)
+
+
+def _weight_of(column: pd.Series) -> int:
+    if isinstance(column.dtype, pd.ArrowDtype):
+        found = pa.array(column.array)
+        return sum(map(_weight, found.chunks if isinstance(found, pa.ChunkedArray) else [found]))
+    return int(column.memory_usage(index=False, deep=True))
 
 
 def _weight(column: pa.Array) -> int:

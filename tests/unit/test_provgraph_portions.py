@@ -44,10 +44,13 @@ def test_what_a_slice_shares_with_the_whole_does_not_count(given):
     "given",
     [
         lambda: pd.DataFrame({"src": pd.Categorical(LONG * 4_000), "dst": range(8_000)}),
+        lambda: pd.DataFrame({"src": pd.Series(LONG * 4_000, dtype="string").astype("category"), "dst": range(8_000)}),
+        lambda: pd.DataFrame({"src": pd.Series(LONG * 4_000, dtype=TEXTS), "dst": range(8_000)}),
+        lambda: pd.DataFrame({"src": pd.Series(LONG * 4_000, dtype=pd.ArrowDtype(pa.string_view())), "dst": range(8_000)}),
         lambda: pa.table({"src": encoded(LONG * 4_000), "dst": range(8_000)}),
         lambda: pa.table({"src": pa.array(LONG * 4_000, pa.string_view()), "dst": range(8_000)}),
     ],
-    ids=["categories", "dictionaries", "views"],
+    ids=["categories", "texts-of-categories", "pandas-dictionaries", "pandas-views", "dictionaries", "views"],
 )
 def test_texts_that_come_again_count_each_time_for_they_are_decoded(given):
     assert max(sizes(given())) <= 1_000
