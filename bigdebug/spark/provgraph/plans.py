@@ -100,7 +100,7 @@ class _Grouped:
         forget(self._items)
 
 
-class Components(_Grouped):
+class ConnectedComponents(_Grouped):
     """CCProv: the triples of the components that the items are in, held by the near end (III-B, Algorithm 1)."""
 
     def __init__(self, triples: Any, items: Any, partitions: int) -> None:

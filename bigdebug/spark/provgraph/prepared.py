@@ -15,11 +15,10 @@ from bigdebug.provgraph.sets import THRESHOLD, check_threshold
 from bigdebug.provgraph.splits import Split, splits_of
 from bigdebug.provgraph.workflow import Workflow
 from bigdebug.spark.provgraph.checks import Rows, circles, tables_told, unlike
-from bigdebug.spark.provgraph.components import NEAR, components
-from bigdebug.spark.provgraph.components import Components as WeakComponents
+from bigdebug.spark.provgraph.components import NEAR, Components, components
 from bigdebug.spark.provgraph.incoming import items_of, partitions_for
 from bigdebug.spark.provgraph.kept import kept, let_go
-from bigdebug.spark.provgraph.plans import Components, ConnectedSets, Plan, Recursive
+from bigdebug.spark.provgraph.plans import ConnectedComponents, ConnectedSets, Plan, Recursive
 from bigdebug.spark.provgraph.sets import Sets, dependencies, sets, with_sets
 from bigdebug.spark.provgraph.tables import TABLE
 from bigdebug.spark.sql.actions import unheard
@@ -145,9 +144,9 @@ class Prepared:
         return self._hold(with_sets(self.triples, self.sets.items), "sets")
 
     @property
-    def components(self) -> WeakComponents:
+    def components(self) -> Components:
         """The components, with the triples in them."""
-        return WeakComponents(self.placed, self.in_components)
+        return Components(self.placed, self.in_components)
 
     @cached_property
     def in_components(self) -> Any:
@@ -160,7 +159,7 @@ class Prepared:
         if name == "rq":
             return Recursive(self.triples, self.items, self.partitions)
         if name == "ccprov":
-            return Components(self.in_components, self.placed, self.partitions)
+            return ConnectedComponents(self.in_components, self.placed, self.partitions)
         return ConnectedSets(self.in_sets, self.sets.items, self.dependencies, self.partitions)
 
     def check_open(self) -> None:
