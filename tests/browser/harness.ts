@@ -191,7 +191,7 @@ export const test = base.extend<{ desk: Desk }, { lab: Lab }>({
   desk: async ({ page, lab }, use, info) => {
     const desk = new Desk(page, lab);
     // A cell that is run before the notebook has its kernel asks for one.
-    const asking = page.locator('.jp-Dialog').getByRole('button', { name: 'Select', exact: true });
+    const asking = page.locator('.jp-Dialog').getByRole('button', { name: /^Select( Kernel)?$/ }); // its label is longer than its text
     await page.addLocatorHandler(asking, () => asking.click());
     await use(desk);
     if (info.status !== info.expectedStatus) {
