@@ -23,7 +23,7 @@ from bigdebug.provgraph.cycles import Cycles, cycles
 from bigdebug.provgraph.dictionary import Ids
 from bigdebug.provgraph.edges import Packing, Rows, SortedTriples, SparseRows
 from bigdebug.provgraph.membership import Columns, Listed
-from bigdebug.provgraph.report import Findings, ImportReport
+from bigdebug.provgraph.report import LOST, Findings, ImportReport
 from bigdebug.provgraph.spilling import Spill
 from bigdebug.provgraph.stored import Folder, unfinished
 from bigdebug.provgraph.triples import Triples, listed
@@ -103,7 +103,7 @@ class _Build:
             self._write("forward", forward, coded, None, None)
         found = Cycles() if steps.acyclic else self._cycles()
         self.findings.add("cycles", found.items, circle(steps.ids, found))
-        lost = sum(self.findings.count(kind) for kind in ("malformed", "missing", "self-loops"))
+        lost = sum(self.findings.count(kind) for kind in LOST)
         report = ImportReport(
             self.rows + lost, edges, coded.ids.count, coded.operations.count, self.findings.found(), time.monotonic() - begun, self.folder.bytes,
             self.workflow.unlooked if self.workflow else (),

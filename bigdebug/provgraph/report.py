@@ -34,6 +34,9 @@ KINDS = {
 }
 """By name: what one is, and several are, and whether they are kept, in the order in which reports tell of them."""
 
+LOST = ("malformed", "missing", "self-loops")
+"""Kinds of rows that are left out with what they have; of a duplicate, the same stays."""
+
 
 @dataclass(frozen=True)
 class Finding:
@@ -80,7 +83,7 @@ class ImportReport:
     @property
     def left_out(self) -> str:
         """What rows were left out that may have had an item which is not there, as the end of a sentence; empty if there were none."""
-        lost = [counted(found.count, *KINDS[found.kind][:2]) for found in self.findings if found.kind in ("malformed", "missing", "self-loops")]
+        lost = [counted(found.count, *KINDS[found.kind][:2]) for found in self.findings if found.kind in LOST]
         return f"; left out {'was' if lost[0].startswith('1 ') and len(lost) == 1 else 'were'} {' and '.join(lost)}, and items that no other has" if lost else ""
 
     def warn(self, log: logging.Logger) -> None:
