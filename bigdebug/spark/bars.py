@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from tqdm import tqdm
 
+from bigdebug.spark.deferred import undisturbed
 from bigdebug.spark.jobs import tagged, tasks_of, watched
 from bigdebug.spark.process import own_python
 
@@ -54,8 +55,9 @@ def telling(what: str, unit: str, tell: Callable[[], tuple[int, str]], shown: bo
     try:
         yield
     finally:
-        over.set()
-        teller.join()
+        with undisturbed():
+            over.set()
+            teller.join()
 
 
 def _tell(what: str, unit: str, tell: Callable[[], tuple[int, str]], over: threading.Event) -> None:

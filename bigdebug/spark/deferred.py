@@ -25,6 +25,9 @@ _CANCELLED = 0.1
 _LONGEST = 5.0
 """Seconds after which it is raised within the call: Spark may plan for long, and then there is no job to cancel."""
 
+_ECHO = 0.05
+"""Seconds within which another one is the same: signals that come close together are handled together or one by one."""
+
 
 class Deferred:
     """A handler of SIGINT. The first one within a call of py4j's cancels the jobs that are waited for, and is raised behind the call; a second one is raised at once."""
@@ -35,20 +38,28 @@ class Deferred:
         self.pending = False
         """Whether one came that was not raised yet."""
         self.over = False
+        self.holding = 0
+        """Within how many that are undisturbed."""
         self._came = False
         self._again = False
+        """Whether one that was deferred is on its way to this handler once more. Of two, the second one would pass for another of the user's."""
+        self._late = False
+        self._raised = 0.0
         self._leaving = threading.Lock()  # never taken by the handler: it may run while this is held
 
     def __call__(self, number: int, frame: FrameType | None) -> None:
         """Called by Python, in the main thread, with what it is about to run."""
         again, self._again = self._again, False
-        if again and (self.over or _in_call(frame)):
+        if again and (self.over or self.holding or (_in_call(frame) and not self._late)):
             return
-        if not self._came and _in_call(frame):
+        if self.over and time.monotonic() - self._raised < _ECHO:
+            return
+        if not self._came and (self.holding or _in_call(frame)):
             self._came = self.pending = True
             threading.Thread(target=self._raise_behind, name="bigdebug deferred interruption", daemon=True).start()
             return
         self._came, self.over, self.pending = True, True, False
+        self._raised = time.monotonic()
         raise KeyboardInterrupt
 
     def leave(self) -> None:
@@ -65,17 +76,21 @@ class Deferred:
 
     def _raise_behind(self) -> None:
         end, cancelled = time.monotonic() + _LONGEST, 0.0
-        while not self.over:
+        while not (self.over or self._late):
             if time.monotonic() - cancelled > _CANCELLED:
                 for cancel in tuple(self.cancels):
                     with suppress(Py4JError, OSError, AttributeError):  # Spark may end meanwhile; then the call comes back as well
                         cancel()
                 cancelled = time.monotonic()
             with self._leaving:
-                if not self.over:
-                    self._again = cancelled < end
-                    _thread.interrupt_main()
+                self._tell(late=time.monotonic() > end)
             time.sleep(_EVERY)
+
+    def _tell(self, late: bool) -> None:
+        """Have this handler called once more, if nothing speaks against it."""
+        if not self.over and not self.holding and (late or not self._again):
+            self._again, self._late = True, late
+            _rouse()
 
 
 @contextmanager
@@ -105,7 +120,38 @@ def deferring(cancel: Callable[[], None]) -> Iterator[Deferred | None]:
             deferred.leave()  # it may be raised in there
         finally:
             if signal.getsignal(signal.SIGINT) is deferred:
-                signal.signal(signal.SIGINT, signal.default_int_handler)
+                _restore()
+
+
+@contextmanager
+def undisturbed() -> Iterator[None]:
+    """Within: something is put back as it was. An interruption that is deferred waits for that; none may come between two lines of it."""
+    handler = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or not isinstance(handler, Deferred):
+        yield
+        return
+    handler.holding += 1
+    try:
+        yield
+    finally:
+        handler.holding -= 1
+
+
+def _restore() -> None:
+    """Give Python's own handler back, also where an interruption is raised as it is to be set: that would leave it unset."""
+    try:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    except KeyboardInterrupt:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        raise
+
+
+def _rouse() -> None:
+    """Interrupt the main thread, also where it waits for an answer: one that it was not told of before would swallow another one of the user's."""
+    if hasattr(signal, "pthread_kill"):
+        signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+    else:  # Windows
+        _thread.interrupt_main()
 
 
 def _in_call(frame: FrameType | None) -> bool:

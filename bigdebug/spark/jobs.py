@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from py4j.protocol import Py4JError
 
+from bigdebug.spark.deferred import undisturbed
 from bigdebug.spark.interruption import cancelling
 from bigdebug.spark.process import alive, answering, ended, outlasting
 
@@ -46,8 +47,9 @@ def tagged(sc: SparkContext, begins: str = _OURS) -> Iterator[str]:
             sc.addJobTag(tag)
             yield tag
         finally:
-            if alive(sc):
-                sc.removeJobTag(tag)
+            with undisturbed():
+                if alive(sc):
+                    sc.removeJobTag(tag)
 
 
 @contextmanager
@@ -60,8 +62,9 @@ def watched(sc: SparkContext, name: str, watch: Callable[[str, threading.Event],
         try:
             yield
         finally:
-            over.set()
-            watcher.join()
+            with undisturbed():
+                over.set()
+                watcher.join()
 
 
 def _watching(sc: SparkContext, watch: Callable[[str, threading.Event], None], tag: str, over: threading.Event) -> None:

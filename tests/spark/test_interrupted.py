@@ -19,14 +19,13 @@ from typing import Any
 
 import pytest
 from py4j.clientserver import JavaClient
-from py4j.protocol import MEMORY_COMMAND_NAME, Py4JError
+from py4j.protocol import MEMORY_COMMAND_NAME
 from pyspark.sql.functions import udf
 
 from bigdebug.spark.deferred import Deferred
-from bigdebug.spark.interruption import interruption
 from bigdebug.spark.jobs import tagged
 from tests.interrupting import interrupted
-from tests.left import nothing_left
+from tests.left import active, nothing_left
 from tests.operations import FIRSTS, FRAMES, LINES, RDDS, Operation
 
 MOMENTS = 3
@@ -61,7 +60,7 @@ def test_interrupted(dbg: Any, tmp_path: Path, untold: None, operation: Operatio
     lasts = time.monotonic() - began
     dice = random.Random(operation.name)
     del made
-    with nothing_left(dbg, kept=1 + MOMENTS * (2 if operation.name == "captured" else 1)):  # for each program of in_the_middle, and the rows that were collected last
+    with nothing_left(dbg, kept=1 + MOMENTS * (2 if operation is FRAMES[0] else 1)):  # for each program of in_the_middle, and the rows that were collected last
         came = [in_the_middle(operation, dbg, tmp_path, lasts * (part + dice.random()) / MOMENTS) for part in range(MOMENTS)]
     assert any(came)
 
@@ -72,7 +71,7 @@ def in_the_middle(operation: Operation, dbg: Any, folder: Path, after: float) ->
     timer = interrupt(after)
     came = True
     try:
-        found = acted(operation, made)
+        found = operation.act(made)
         timer.join()
         time.sleep(0.01)
     except KeyboardInterrupt:
@@ -80,25 +79,14 @@ def in_the_middle(operation: Operation, dbg: Any, folder: Path, after: float) ->
     else:
         assert found in (operation.expected, operation.interrupted)
         came = found == operation.interrupted
-    if operation.name == "captured":  # an action of the user's on the same DataFrame may wait forever now: PySpark's own does, without us, too
+    if operation is FRAMES[0]:  # a DataFrame keeps what its stages failed of, be it that they were cancelled: PySpark's own does, without us, too
         made = operation.prepare(dbg, folder)
     assert operation.act(made) == operation.expected
     return came
 
 
-def acted(operation: Operation, made: Any) -> Any:
-    """Of an action of the user's, PySpark raises what failed on its way out."""
-    try:
-        return operation.act(made)
-    except Py4JError as problem:
-        if operation.name != "captured" or interruption(problem, None) is None:
-            raise
-        raise KeyboardInterrupt from problem
-
-
-@pytest.mark.parametrize("operation", [*(cell for cell in CELLS if cell.values[0].name not in ("captured", "resumed"))])
-def test_whatever_a_question_asks_of_spark_an_interruption_is_raised_behind(dbg: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, operation: Operation) -> None:
-    """Not of the user's own actions, of which a resume is one: they are interrupted as PySpark has it."""
+@pytest.mark.parametrize("operation", CELLS)
+def test_whatever_an_operation_asks_of_spark_an_interruption_is_raised_behind(dbg: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, operation: Operation) -> None:
     made, asked, call = operation.prepare(dbg, tmp_path), Counter[bool](), JavaClient.send_command
 
     def send(client: Any, command: str, *args: Any, **kwargs: Any) -> Any:
@@ -131,9 +119,8 @@ def test_a_question_that_is_interrupted_closes_no_connection_to_spark(sc: Any) -
         assert here.is_connected
 
 
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
-def test_a_captured_job_that_runs_on_may_be_called_again_at_once(dbg: Any, tmp_path: Path) -> None:
-    """PySpark lets it run on. What it computes, Spark takes for the next one as well: its lineage is whole."""
+def test_a_captured_job_that_is_interrupted_may_be_called_again_at_once(dbg: Any, tmp_path: Path) -> None:
+    """What it has computed, Spark takes for the next one as well: its lineage is whole."""
 
     def slowly(line: str) -> str:
         time.sleep(0.01)
@@ -144,8 +131,9 @@ def test_a_captured_job_that_runs_on_may_be_called_again_at_once(dbg: Any, tmp_p
     counts = dbg.context.textFile(str(path), 4).map(slowly).map(lambda line: (line.split()[0], 1)).reduceByKey(add, 2)
     with nothing_left(dbg):
         interrupt(0.5)
-        with dbg.capture("interrupted") as run, pytest.raises((KeyboardInterrupt, Py4JError)):
+        with dbg.capture("interrupted") as run, pytest.raises(KeyboardInterrupt):
             counts.collect()
+        assert active(dbg) == []
         assert run.status == "failed"
         assert run.culprits.complete
         with dbg.capture("again") as run:

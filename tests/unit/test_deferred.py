@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -70,14 +71,47 @@ def test_it_is_raised_when_the_call_has_come_back_and_the_jobs_were_cancelled() 
     assert not deferred.pending
 
 
-def test_a_second_one_is_raised_at_once() -> None:
-    _, took = asked(lambda: in_py4j(lambda: busy(lambda: False)), 0.05, 0.3)
+def never() -> None:
+    """Wait for an answer that does not come, as py4j does: in the system, which nothing but a signal ends."""
+    here, there = socket.socketpair()
+    with here, there:
+        here.settimeout(10)
+        here.recv(1)
+
+
+WAITS = pytest.mark.parametrize("wait", [never, lambda: busy(lambda: False)], ids=["in the system", "in Python"])
+
+
+@WAITS
+def test_a_second_one_is_raised_at_once(wait: Callable[[], Any]) -> None:
+    _, took = asked(lambda: in_py4j(wait), 0.05, 0.3)
     assert took < module._LONGEST
 
 
-def test_one_that_waits_too_long_is_raised_within_the_call(monkeypatch: pytest.MonkeyPatch) -> None:
+@WAITS
+def test_one_that_waits_too_long_is_raised_within_the_call(monkeypatch: pytest.MonkeyPatch, wait: Callable[[], Any]) -> None:
     monkeypatch.setattr(module, "_LONGEST", 0.3)
-    asked(lambda: in_py4j(lambda: busy(lambda: False)), 0.05)
+    _, took = asked(lambda: in_py4j(wait), 0.05)
+    assert took < 5
+
+
+@pytest.mark.parametrize("late", [False, True])
+def test_it_is_raised_once_however_it_is_told(monkeypatch: pytest.MonkeyPatch, late: bool) -> None:
+    """What handles it may take long: the loop that tells of it goes on meanwhile."""
+    monkeypatch.setattr(module, "_EVERY", 0.0)
+    monkeypatch.setattr(module, "_LONGEST", 0.02 if late else 5.0)
+    raised = []
+    for _ in range(100):
+        try:
+            with deferring(lambda: None):
+                interrupts(0.005)
+                end = time.monotonic() + 0.03
+                in_py4j(lambda end=end: busy(lambda: time.monotonic() > end))
+                busy(lambda: False)
+        except KeyboardInterrupt:
+            raised.append(1)
+        time.sleep(0.002)
+    assert len(raised) == 100
 
 
 def test_elsewhere_it_is_raised_where_it_comes() -> None:

@@ -16,6 +16,7 @@ from pyspark import SparkContext
 from bigdebug.datasets.model import Access, ColumnEdge, Dataset, Process
 from bigdebug.spark.datasets.accesses import summed, without_counts
 from bigdebug.spark.datasets.reading import Reading
+from bigdebug.spark.deferred import undisturbed
 
 _TAG = "bigdebug:doing:"
 """What the tags of such jobs begin with: they are the user's, as others are."""
@@ -138,8 +139,9 @@ class Doings:
             problem = raised
             raise
         finally:
-            doing.end(problem)
-            self._end(tag)
+            with undisturbed():
+                doing.end(problem)
+                self._end(tag)
 
     def _begin(self) -> str:
         """The tag of the jobs from now on; empty if they have one already."""

@@ -14,6 +14,7 @@ from py4j.protocol import Py4JError
 from pyspark import SparkContext
 
 from bigdebug.datasets.model import Process
+from bigdebug.spark.deferred import undisturbed
 
 _TAG = "bigdebug:run:"
 
@@ -43,7 +44,7 @@ class Runs:
         try:
             yield tag
         finally:
-            with suppress(Py4JError, OSError, AttributeError):
+            with undisturbed(), suppress(Py4JError, OSError, AttributeError):
                 self._sc.removeJobTag(tag)
 
     @contextmanager

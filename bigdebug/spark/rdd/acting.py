@@ -17,7 +17,8 @@ from py4j.protocol import Py4JNetworkError
 from bigdebug.graph import Form
 from bigdebug.spark.captures import Captures, OpenCapture
 from bigdebug.spark.crashes import crashed
-from bigdebug.spark.interruption import handled
+from bigdebug.spark.deferred import undisturbed
+from bigdebug.spark.interruption import handled, planning
 from bigdebug.spark.jobs import USERS, tagged
 from bigdebug.spark.process import alive
 from bigdebug.spark.rdd.action import NOTHING_GIVEN, Action, Given
@@ -115,6 +116,10 @@ class Acting:
         """The action in progress in this thread, also while it is being compiled."""
         return self._state.action
 
+    def interruptible(self) -> AbstractContextManager[None]:
+        """Around an action: if it is captured, an interruption cancels its jobs, and leaves the connections to Spark open that what follows needs."""
+        return planning() if self._idle and (self.captures.current() or self.watching.asked()) else nullcontext()
+
     @contextmanager
     def acting(self, name: str, subject: Captured, again: Callable[[], Any], given: Given = NOTHING_GIVEN) -> Iterator[None]:
         """The user called action ``name``: if capture is on, or the action fails, all jobs within belong to one run."""
@@ -125,8 +130,7 @@ class Acting:
             return
         status = "failed"
         try:
-            # What Spark holds of a run that goes on from crashes is let go of, so its jobs must not go on when it was interrupted.
-            with self.following(action.run), nullcontext() if action.policy is None else tagged(self.sc, USERS):
+            with self.following(action.run), tagged(self.sc, USERS):
                 yield
             status = "succeeded"
         except BaseException as problem:
@@ -185,9 +189,14 @@ class Acting:
         with self.plain():  # it may ask for those of others
             return rdd._plain_jrdd()
 
+    @property
+    def _idle(self) -> bool:
+        """Whether no action is in progress in this thread, so that one may begin."""
+        return not self.defining and self._state.action is None and self.sc._jsc is not None
+
     def begin(self, name: str, subject: Captured, again: Callable[[], Any] | None = None, given: Given = NOTHING_GIVEN) -> Action | None:
         """From here on this thread's jobs belong to a new run; None if they do not, or belong to one already."""
-        if self.defining or self._state.action is not None or self.sc._jsc is None:
+        if not self._idle:
             return None
         capture, watches = self.captures.current(), self.watching.asked()
         if capture is None and watches is not None:  # tasks tell of what passes in the stages that we compile
@@ -219,7 +228,7 @@ class Acting:
         self._state.action = None
         if not alive(self.sc):
             return
-        with suppress(Py4JNetworkError):  # after an interruption: the thread of Spark's that had them is gone
+        with undisturbed(), suppress(Py4JNetworkError):  # after an interruption: the thread of Spark's that had them is gone
             for name in (RUN_PROPERTY, STRATEGY_PROPERTY, POLICY_PROPERTY, WATCH_PROPERTY):
                 self.sc.setLocalProperty(name, None)  # type: ignore[arg-type]
 

@@ -70,7 +70,8 @@ def _action(name: str) -> Any:
 
     @functools.wraps(plain)
     def action(self: Any, *args: Any, **kwargs: Any) -> Any:
-        with _called_by_user(self._recorder, name), self._recorder.acting(name, self, lambda: action(self, *args, **kwargs), (args, kwargs)):
+        recorder = self._recorder
+        with recorder.interruptible(), _called_by_user(recorder, name), recorder.acting(name, self, lambda: action(self, *args, **kwargs), (args, kwargs)):
             return plain(self, *args, **kwargs)
 
     return action

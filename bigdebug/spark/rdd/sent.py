@@ -9,6 +9,7 @@ from pyspark import SparkContext, TaskContext
 from pyspark.errors import PySparkRuntimeError
 
 from bigdebug.agents.stage import Task
+from bigdebug.spark.deferred import undisturbed
 from bigdebug.spark.process import alive
 
 RUN_PROPERTY, STRATEGY_PROPERTY, POLICY_PROPERTY = "bigdebug.run", "bigdebug.strategy", "bigdebug.policy"
@@ -37,8 +38,9 @@ def _told(sc: SparkContext, name: str, value: str | None) -> Iterator[None]:
         sc.setLocalProperty(name, value)  # type: ignore[arg-type]
         yield
     finally:
-        if alive(sc):
-            sc.setLocalProperty(name, before)  # type: ignore[arg-type]
+        with undisturbed():
+            if alive(sc):
+                sc.setLocalProperty(name, before)  # type: ignore[arg-type]
 
 
 def identifying() -> Callable[[], Task]:

@@ -9,7 +9,7 @@ from pyspark.sql import DataFrameWriter, DataFrameWriterV2, SparkSession
 from pyspark.sql.classic.dataframe import DataFrame
 
 from bigdebug.spark.callers import called_by_user
-from bigdebug.spark.jobs import USERS, tagged
+from bigdebug.spark.jobs import tagged
 
 RECORDER = "_bigdebug_frames"
 """Where a SparkSession keeps its recorder while bigdebug is attached to it."""
@@ -92,13 +92,12 @@ def _told(name: str, method: Any, of_frame: bool) -> Any:
             return method(self, *args, **kwargs)
 
         def again(other: Any) -> Any:
-            with tagged(recorder.spark.sparkContext, USERS):
-                return told(other, *args, **kwargs)
+            return told(other, *args, **kwargs)
 
         action = recorder.action(name if of_frame else f"write.{name}", frame, again if of_frame else None)
         action.call = None if of_frame else (self, args, kwargs)
         try:
-            with called_by_user(recorder.spark.sparkContext, name), recorder.acting(action, of_frame):
+            with recorder.interruptible(), called_by_user(recorder.spark.sparkContext, name), recorder.acting(action, of_frame):
                 action.result = method(action.frame_to_run if of_frame else self, *args, **kwargs)
             return action.followed(action.result) if action.lazy else action.result
         except Exception:

@@ -19,6 +19,8 @@ from bigdebug.errors import BigdebugError, IncompleteLineageError
 from bigdebug.model import Statistics
 from bigdebug.spark.captures import OpenCapture
 from bigdebug.spark.crashes import crashed, tell
+from bigdebug.spark.interruption import planning
+from bigdebug.spark.jobs import USERS, tagged
 from bigdebug.spark.sql.action import Action
 from bigdebug.spark.sql.conditions import Conditions
 from bigdebug.spark.sql.crashes.diagnosis import FrameDiagnosis
@@ -76,6 +78,10 @@ class FrameRecorder(FrameRuns):
         """The action ``name`` that the user calls on ``frame``."""
         return Action(name, frame, again=again)
 
+    def interruptible(self) -> AbstractContextManager[None]:
+        """Around an action: if it is captured, an interruption cancels its jobs, and leaves the connections to Spark open that what follows needs."""
+        return nullcontext() if self._state.acting or self.captures.current() is None else planning()
+
     @contextmanager
     def acting(self, action: Action, reads: bool) -> Iterator[None]:
         """An action runs; it ``reads`` the rows of its DataFrame.
@@ -100,7 +106,7 @@ class FrameRecorder(FrameRuns):
                 self._keep(action, conditions, inject=capture.strategy == "inject")
             began = time.perf_counter()
             try:
-                with self.named() as action.tag:
+                with self.named() as action.tag, tagged(self.spark.sparkContext, USERS):
                     if action.frame_to_run is not action.frame:
                         self.stands(action.tag, action.frame)
                     yield

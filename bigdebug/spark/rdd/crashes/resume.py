@@ -15,6 +15,7 @@ from pyspark.errors import PySparkException
 from bigdebug.agents.guards.policy import Policy
 from bigdebug.errors import ReplayError
 from bigdebug.shown import counted
+from bigdebug.spark.interruption import planning
 from bigdebug.spark.process import answering
 from bigdebug.spark.rdd.crashes.decisions import Decisions, Repair, renamed
 from bigdebug.spark.rdd.outputs import check_letting_go
@@ -40,6 +41,7 @@ class Resume:
         self._run = run
         self._action = action
 
+    @planning()
     def __call__(self, skip: Any, repair: Repair | None, fix: Mapping[Any, Callable[[Any], Any]] | None) -> Resumed:
         again = self._again()
         answering(self._recorder.sc)

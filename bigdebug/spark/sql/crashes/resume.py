@@ -12,6 +12,7 @@ from pyspark.errors import PySparkException
 
 from bigdebug.errors import ReplayError
 from bigdebug.shown import shown
+from bigdebug.spark.interruption import planning
 from bigdebug.spark.process import answering
 from bigdebug.spark.sql.crashes.accounts import type_of
 from bigdebug.spark.sql.crashes.diagnosis import FrameDiagnosis
@@ -44,6 +45,7 @@ class FrameResume:
         self._action = action
         self._failure = failure
 
+    @planning()
     def __call__(self, skip: Any, repair: Any, fix: Any) -> Resumed:
         again = self._again()
         if fix:
