@@ -32,8 +32,14 @@ class Rating:
         )
 
     def better(self, other: Rating) -> bool:
-        """Whether fewer outputs are below the bar, or as many and the lowest is less low."""
+        """Whether fewer outputs are below the bar, or as many and the lowest is less low; and no good ones were lost for that."""
+        if self.loses(other):
+            return False
         return self.below < other.below or (self.below == other.below and self.below > 0 and self.lowest > other.lowest)
+
+    def loses(self, other: Rating) -> int:
+        """How many good outputs it has less: bad ones may go, but where good ones do, a record that they need was left out."""
+        return max(0, (other.outputs - other.below) - (self.outputs - self.below))
 
 
 def stands_out(qualities: Sequence[float], alpha: float = ALPHA) -> float | None:

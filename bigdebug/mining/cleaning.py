@@ -12,7 +12,7 @@ from bigdebug.agents.quality import Quality
 from bigdebug.errors import LocalizeError, PredicateError
 from bigdebug.mining.cleaned import Cleaned, Rating, Round, stands_out
 from bigdebug.model import SourceRecord
-from bigdebug.shown import shown
+from bigdebug.shown import counted, shown
 
 WORST = 20
 """Of so many outputs, the worst, the records are suspected in a round."""
@@ -90,7 +90,9 @@ def cleaned(program: Program[R, S], enough: float | None, rounds: int, edited: b
         better = ratings.better(before)
         told.append(Round(before, ratings, *program.listed(fresh), by, better))
         if not better:
-            reason = f"round {len(told)} improved nothing, and was undone"
+            lost = ratings.loses(before)
+            did = f"lost {counted(lost, 'good output')}" if lost else "improved nothing"
+            reason = f"round {len(told)} {did}, and was undone"
             break
         now, removed, replay = after, tried, attempt
     if not _worst(now, bar):

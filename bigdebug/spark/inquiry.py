@@ -104,7 +104,7 @@ class Inquiry(Tracer):
         Outputs below ``enough`` are bad; if nothing is said, those whose quality is unusually low (Grubbs). A round suspects records behind up to 20 of them:
         by ``suspects`` "localize", those without which they are good (see ``localize``; if it refuses, as "lineage"); "lineage", all that only bad outputs
         were made of; or those that a function chooses from the trace over their source records. They are left out at the sources or ``at`` an operator, or
-        changed by ``edit``. A round after which no fewer outputs are bad, nor the lowest quality is higher, is undone and ends it, and the answer says so.
+        changed by ``edit``. A round after which no fewer outputs are bad, nor the lowest quality is higher, or good ones are lost, is undone and ends it, and the answer says so.
 
         An output of which nothing is left is no bad one any more, so "localize" takes the last record of an output only if it was its only one: the table
         says how many outputs there are. The user's data, runs and RDDs stay as they are; ``replay`` of the answer goes on without the records. Takes all
