@@ -3,28 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from decimal import Decimal
-from fractions import Fraction
 from typing import Any
 
-import numpy as np
-
-from bigdebug.agents.fields import is_less, is_null
+from bigdebug.agents.alike import alike, name
+from bigdebug.agents.fields import is_less
 from bigdebug.agents.judges import Verdict, is_number, number
-from bigdebug.agents.likeness import likeness
+from bigdebug.agents.partners import beyond
 from bigdebug.model import Outcome
-
-CLOSE = 1e-9
-"""Numbers that are not whole are alike if they differ by this part of the larger one: sums come in another order."""
-
-TINY = 1e-12
-"""And if they differ by no more than this: what cancels out comes to nothing, or next to it."""
-
-FEW_PAIRS, MOST_PAIRS = 64, 1_000_000
-"""Pairs of values that are compared as they are, and those that are compared at all for fractions that are alike."""
 
 
 @dataclass(frozen=True)
@@ -43,70 +30,6 @@ class Apart:
     def is_all(self, output: Any) -> bool:
         """Whether all of an output is its key."""
         return self.key is None and not (isinstance(output, tuple) and len(output) > 1)
-
-
-def name(key: Any) -> bytes:
-    """Bytes that are equal for equal keys; numbers of any type are equal by their values."""
-    return likeness(_by_value(key))
-
-
-def alike(value: Any, other: Any) -> bool:
-    """Whether a value is what was expected: numbers by their values, those with a fraction to 9 digits; NaN and None are alike; a list is like a tuple."""
-    if is_null(value) or is_null(other):
-        return is_null(value) and is_null(other)
-    if is_number(value) and is_number(other):
-        return bool(value == other) or (not (_whole(value) and _whole(other)) and math.isclose(number(value), number(other), rel_tol=CLOSE, abs_tol=TINY))
-    if isinstance(value, tuple | list) and isinstance(other, tuple | list):
-        return len(value) == len(other) and all(map(alike, value, other))
-    if isinstance(value, Mapping) and isinstance(other, Mapping):
-        return value.keys() == other.keys() and all(alike(value[key], other[key]) for key in value)
-    return name(value) == name(other)
-
-
-def beyond(values: Sequence[Any], others: Sequence[Any]) -> list[int]:
-    """The places of those of ``values`` that are not among ``others``, of which each stands for one.
-
-    Of many, each is compared with those that are equal, then with those that are the same to seven digits, and what is left with all others, if that comes to no more than
-    MOST_PAIRS.
-    """
-    places, left = list(range(len(values))), list(others)
-    if len(values) * len(others) > FEW_PAIRS:
-        for called in (_as_it_is, lambda value: name(_roughly(value))):
-            near: dict[Any, list[Any]] = defaultdict(list)
-            for other in left:
-                near[called(other)].append(other)
-            places = [place for place in places if not _take(near.get(called(values[place]), []), values[place])]
-            left = [other for some in near.values() for other in some]
-        if len(places) * len(left) > MOST_PAIRS:
-            return places
-    return [place for place in places if not _take(left, values[place])]
-
-
-def _as_it_is(value: Any) -> Any:
-    """A value, or its name, if it has no hash."""
-    try:
-        hash(value)
-    except TypeError:
-        return name(value)
-    return value
-
-
-def _take(left: list[Any], value: Any) -> bool:
-    """Whether one that is alike was left, which it is no more."""
-    same = next((i for i, other in enumerate(left) if alike(value, other)), None)
-    if same is None:
-        return False
-    del left[same]
-    return True
-
-
-def _roughly(value: Any) -> Any:
-    """The same for numbers with a fraction that are the same to seven digits, but where the seventh one turns."""
-    if is_number(value) and not _whole(value) and not is_null(value):
-        return float(f"{number(value):.6e}")
-    if isinstance(value, tuple | list):
-        return tuple(map(_roughly, value))
-    return {part: _roughly(each) for part, each in value.items()} if isinstance(value, Mapping) else value
 
 
 @dataclass(frozen=True)
@@ -175,35 +98,3 @@ def side(value: Any, expected: Any) -> int:
     if not (is_number(value) and is_number(expected)) or alike(value, expected):
         return 0
     return 1 if is_less(expected, value) else -1 if is_less(value, expected) else 0
-
-
-def _whole(value: Any) -> bool:
-    return isinstance(value, int | np.integer)
-
-
-def _by_value(key: Any) -> Any:
-    if is_number(key) and not is_null(key):
-        return _in_one_way(key)
-    if is_null(key):
-        return None if key is None else math.nan
-    if isinstance(key, tuple | list):
-        return tuple(map(_by_value, key))
-    if isinstance(key, Mapping):
-        return {part: _by_value(value) for part, value in key.items()}
-    return bytes(key) if isinstance(key, bytearray) else key
-
-
-def _in_one_way(number: Any) -> int | float | Fraction:
-    """The same of equal numbers, whatever their types."""
-    if _whole(number):
-        return int(number)
-    exact = Fraction(number) if isinstance(number, Decimal) and number.is_finite() else number
-    if isinstance(exact, Fraction) and exact.denominator == 1:
-        return int(exact)
-    try:
-        near = float(exact)
-    except OverflowError:  # a fraction beyond all floats
-        near = math.inf
-    if isinstance(exact, Fraction) and near != exact:
-        return exact
-    return int(near) if near.is_integer() else near

@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from bigdebug.agents.expected import alike, name
+from bigdebug.agents.alike import name
+from bigdebug.agents.partners import partners
 from bigdebug.model import SourceRecord
 from bigdebug.shown import counted, shown
 from bigdebug.trace.table import Table
@@ -145,16 +146,12 @@ def unmatched(before: Sequence[Any], after: Sequence[Any], key: Key | None = Non
             added.append(place)
     removed = [place for places in left.values() for place in places]
     olds, news = _by_key([before[i] for i in removed], key), _by_key([after[j] for j in added], key)
-    same = set[tuple[int, int]]()
+    same = dict[int, int]()
     for known in olds.keys() & news.keys():
         if max(len(olds[known]), len(news[known])) <= FEW:
-            others = [added[j] for j in news[known]]
-            for i in (removed[at] for at in olds[known]):
-                if (j := next((j for j in others if alike(before[i], after[j])), None)) is not None:
-                    others.remove(j)
-                    same.add((i, j))
-    gone, come = {i for i, _ in same}, {j for _, j in same}
-    return [i for i in removed if i not in gone], [j for j in added if j not in come]
+            same |= partners(before, after, [removed[i] for i in olds[known]], [added[j] for j in news[known]])
+    come = set(same.values())
+    return [i for i in removed if i not in same], [j for j in added if j not in come]
 
 
 def paired(before: Sequence[Any], after: Sequence[Any], key: Key | None = None) -> list[tuple[int, int]]:

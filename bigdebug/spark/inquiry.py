@@ -86,7 +86,7 @@ class Inquiry(Tracer):
 
         Each is a run, an RDD, a DataFrame, a trace over outputs, or a replay, which runs once more for it. Outputs of the same ``key`` (a function of an output,
         or fields by name or number; if nothing is said, the first field of a tuple or a row) that are there once on both sides are changed ones. Records are
-        compared by their values, as ``localize`` compares outputs with those ``expected``: 1 is 1.0, of outputs of one key numbers with a fraction are the same to 9 digits,
+        compared by their values, as ``localize`` compares outputs with those ``expected``: 1 is 1.0, of outputs of one key numbers with a fraction are the same to 9 digits, 0 is the same as what is within 1e-12 of it,
         and names of fields are not compared; inputs as well, wherever they came from. The inputs of the first ``most`` changes are looked up: a trace for each, of DataFrames a
         job or two, and none of an output of more than 2,000. Takes both results to the driver. Raises ReplayError for records that cannot be compared,
         UnknownColumnError for a field that an output has not, PredicateError for a key that raises.

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-from bigdebug.agents.expected import alike
+from bigdebug.agents.alike import alike
 from bigdebug.localize.comparison import Change, Comparison, Inputs
 from bigdebug.shown import shown
 from bigdebug.trace.page import fields_of

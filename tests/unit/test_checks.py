@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import pickle
 import statistics
-from collections import Counter
 from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
@@ -21,8 +20,9 @@ from pyspark.sql import Row
 
 import bigdebug
 from bigdebug import checks
+from bigdebug.agents.alike import name
 from bigdebug.agents.check import Check
-from bigdebug.agents.expected import Among, Apart, Due, alike, beyond, name, side
+from bigdebug.agents.expected import Among, Apart, Due
 from bigdebug.agents.judges import held, number
 from bigdebug.agents.moments import Moments, moments
 from bigdebug.errors import LocalizeError
@@ -205,55 +205,6 @@ def test_checks_are_a_public_name_and_all_that_is_in_it() -> None:
 
 
 # ---- what was expected --------------------------------------------------------------------------------------------
-
-SAME = [
-    (1, 1.0), (0.1 + 0.2, 0.3), (np.int64(3), 3), (Decimal("0.5"), 0.5), (Fraction(1, 2), 0.5), (NAN, None), (NAN, np.float32("nan")), ((1, [2.0]), [1.0, (2,)]), ({"a": 1}, {"a": 1.0}),
-    (math.inf, math.inf), (-0.0, 0), ("a", "a"), ({1, 2}, {2, 1}), (10**400, 10**400), (b"x", b"x"), (True, True),
-]
-OTHER = [(1, 2), (2**53, 2**53 + 1), (1, True), (1, "1"), (None, 0), ((1,), (1, 2)), ({"a": 1}, {"b": 1}), (math.inf, -math.inf), (0.3, 0.3000001), ("a", b"a"), (1.0, 1.0 + 1e-6), (10**400, 1.5), (Decimal("0.5"), Fraction(3, 2))]
-
-
-@pytest.mark.parametrize(("one", "other"), SAME, ids=repr)
-def test_values_that_are_what_was_expected(one: Any, other: Any) -> None:
-    assert alike(one, other)
-    assert alike(other, one)
-    assert beyond([one], [other]) == beyond([other], [one]) == []
-    assert side(one, other) == 0
-
-
-@pytest.mark.parametrize(("one", "other"), OTHER, ids=repr)
-def test_values_that_are_not(one: Any, other: Any) -> None:
-    assert not alike(one, other)
-    assert not alike(other, one)
-    assert side(one, other) == -side(other, one)
-
-
-@given(st.lists(st.integers(0, 3)), st.lists(st.integers(0, 3)))
-def test_what_is_beyond_is_the_difference_of_multisets(values: list[int], others: list[int]) -> None:
-    left = Counter(values) - Counter(others)
-    places = beyond(values, others)
-    assert Counter(values[place] for place in places) == left
-    assert places == sorted(places)
-
-
-MIXED = st.sampled_from([0, 1, True, 1.0, 0.1 + 0.2, 0.3, 1.0000000004, -0.0, 1e-13, None, math.nan, 1e400, "x", (1, 2), [1, 2], {"a": 0.3}, {"a": 0.1 + 0.2}])
-
-
-@given(st.lists(MIXED, max_size=24), st.lists(MIXED, max_size=24))
-def test_what_is_beyond_many_is_what_is_beyond_few(values: list[Any], others: list[Any]) -> None:
-    """However they are compared, as many are left, and none of them is like one that is left on the other side."""
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setattr("bigdebug.agents.expected.FEW_PAIRS", -1)
-        left, right = beyond(values, others), beyond(others, values)
-        patched.setattr("bigdebug.agents.expected.FEW_PAIRS", 1_000)
-        assert (len(left), len(right)) == (len(beyond(values, others)), len(beyond(others, values)))
-    assert not any(alike(values[i], others[j]) for i in left for j in right)
-
-
-def test_two_hundred_thousand_pairs_are_compared_in_seconds() -> None:
-    pairs = [(i, i * 0.1) for i in range(200_000)]
-    assert beyond(pairs, [(i, i * 0.1 * (1 + 1e-15) if i % 1_000 == 0 else i * 0.1) for i in range(1, 200_001)]) == [0]
-
 
 def test_keys_are_equal_by_value_and_outputs_are_taken_apart() -> None:
     assert name((1, "a")) == name((1.0, "a")) == name([np.int32(1), "a"])

@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from pyspark import RDD
 
-from bigdebug.agents.expected import Among, Apart, Due, alike, beyond, name, side
+from bigdebug.agents.alike import alike, name
+from bigdebug.agents.expected import Among, Apart, Due, side
+from bigdebug.agents.partners import beyond
 from bigdebug.errors import LocalizeError, TooLargeError
 from bigdebug.shown import shown
 from bigdebug.spark.predicate import unchanging

@@ -12,8 +12,10 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 from pyspark.sql import Row
 
-from bigdebug.agents.expected import alike, beyond, name, side
+from bigdebug.agents.alike import alike, name
+from bigdebug.agents.expected import side
 from bigdebug.agents.judges import number
+from bigdebug.agents.partners import beyond
 from bigdebug.errors import LocalizeError
 from bigdebug.localize.oracle import Answer
 from bigdebug.model import Outcome
