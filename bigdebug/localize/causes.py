@@ -14,7 +14,7 @@ from pyroaring import BitMap
 from bigdebug.localize.fewest import Fewest, Wanted
 from bigdebug.localize.oracle import ENDS, Oracle, why
 from bigdebug.localize.progress import Step
-from bigdebug.localize.rivals import DOZENS, RIVALS, alike, fewer, having, instead, rivals, swapped
+from bigdebug.localize.rivals import DOZENS, RIVALS, alike, fewer, having, instead, rivals, sparing, swapped
 from bigdebug.localize.suspicion import Suspicion
 from bigdebug.localize.ties import tied
 
@@ -64,7 +64,7 @@ class Cause:
     ``why`` says why a search ended. ``gone`` says that the output is not there without the repair; without any one of ``vital`` alone it is not
     there either, so it may be their values that are wrong; ``tied`` fail with a member of the repair, and give no output without it: it may be these that are wrong, and that one what they
     are joined with. ``sure`` says that each of its members was seen to be needed
-    by the program itself, and that the output is there without any part of it; there are ``size`` candidates.
+    by the program itself, and that the output is there without any part of it; for ``untried`` of them, others in their place were not looked for. There are ``size`` candidates.
     A repair is a cause, and a set that fails alone is evidence: of an average, innocent records fail alone (the drift of what is averaged).
     """
 
@@ -79,6 +79,7 @@ class Cause:
     vital: BitMap = field(default_factory=BitMap)
     tied: BitMap = field(default_factory=BitMap)
     sure: bool = True
+    untried: int = 0
     size: int = 0
 
 
@@ -144,6 +145,8 @@ class _Searching:
         found.more = not (suspicion.each and len(repair) == 1)
         if not found.instead:
             found.instead = rivals(oracle, suspicion, self._every, repair)
+        if not found.instead and len(repair) > 1:
+            found.instead, found.untried = sparing(oracle, suspicion, repair, self._at_once)
         if len(found.instead) < DOZENS:
             found.alone = Fewest(lambda sets: [answer.fails for answer in oracle.answers(sets)], suspicion.order, self._at_once).search(ALONE)
         if found.alone is not None and found.more:

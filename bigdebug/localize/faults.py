@@ -217,7 +217,7 @@ def _besides(known: Faults, number: int, subject: Subject, repair: Ids, each_of:
 
 def _is_only(cause_of: Cause) -> bool:
     """Whether nothing else is known that might be the cause."""
-    return cause_of.state is State.FOUND and cause_of.sure and not (cause_of.instead or cause_of.vital or cause_of.tied or cause_of.gone)
+    return cause_of.state is State.FOUND and cause_of.sure and not (cause_of.untried or cause_of.instead or cause_of.vital or cause_of.tied or cause_of.gone)
 
 
 def _searched(known: Faults, number: int, subject: Subject, at_once: int, each_of: int) -> None:

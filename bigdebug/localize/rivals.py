@@ -6,9 +6,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import combinations
 from math import comb
 
+import numpy as np
+import numpy.typing as npt
 from pyroaring import BitMap
 
-from bigdebug.localize.fewest import Wanted
+from bigdebug.localize.fewest import Fewest, Wanted
 from bigdebug.localize.oracle import Oracle
 from bigdebug.localize.suspicion import AT_ONCE, Suspicion
 
@@ -20,6 +22,9 @@ MEMBERS = 4
 
 RIVALS = 2_016
 """Where so many sets at most are no larger than a repair of several members, all are tried in its place: all pairs of 64 candidates."""
+
+SPARED = 32
+"""Of a repair, so many members at most are spared in turn, those that are not wrong alone: a search for each."""
 
 DOZENS = 24
 """Where so many others would do as well, as of a count of equal records, nobody can be named, and what is wrong alone is as good as all: it is not looked for."""
@@ -63,6 +68,31 @@ def fewer(oracle: Oracle, suspicion: Suspicion, every: BitMap, repair: BitMap) -
     """A repair of fewer members than one of three or more, where there are so few such sets that all can be tried: prefixes meet no pair that stands far apart."""
     every_size = (repairs for sets in _small(suspicion, every, len(repair) - 1) for repairs in having(_repairing(oracle, every), sets))
     return next((repairs[0] for repairs in every_size if repairs), None)
+
+
+def sparing(oracle: Oracle, suspicion: Suspicion, repair: BitMap, at_once: int) -> tuple[list[BitMap], int]:
+    """Repairs no larger than one of several members that spare one of these, whatever else they are made of; and for how many members none was looked for. Spent passes.
+
+    What is farthest apart may be two high ones or two low ones, however many stand between, and none of these in the place of one of those repairs anything.
+    """
+    order, wanted = suspicion.order, _repairing(oracle, BitMap(suspicion.order))
+    members = order[np.isin(order, list(repair))].tolist()
+    begun = [others for member in members if len(others := _enough_without(oracle, wanted, order, member))]
+    found = [Fewest(wanted, others, at_once).search(len(repair)) for others in begun[:SPARED]]
+    return list({frozenset(each): each for each in found if each is not None}.values()), max(0, len(begun) - SPARED)
+
+
+def _enough_without(oracle: Oracle, wanted: Wanted, order: npt.NDArray[np.uint32], member: int) -> npt.NDArray[np.uint32]:
+    """Candidates without which the output is right, but for a member; none if none were met."""
+    others = order[order != member]
+    alone, other = oracle.answers([BitMap([member]), BitMap(order[-1:])])
+    if alone.passes:
+        return others
+    if alone.fails and not other.fails:  # it is wrong by itself, so it is in all repairs
+        return order[:0]
+    # Few records are wrong, whichever they are, as where an output is to be just so large: then what is suspected least may be what another repair is made of.
+    sizes = (1 << power for power in range(len(others).bit_length()))
+    return next((others[-size:] for size in sizes if wanted([BitMap(others[-size:])])[0]), order[:0])
 
 
 def _small(suspicion: Suspicion, every: BitMap, most: int) -> Iterator[list[BitMap]]:

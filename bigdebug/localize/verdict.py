@@ -89,7 +89,7 @@ def _judged(fault: Fault, ended: bool, seen: Seen, records: Records) -> Judged:
 
 def _is_certain(fault: Fault, seen: Seen) -> bool:
     """Whether a repair is the cause: nothing else would do, each member is needed, and each output was seen to be right, or was made of that record alone."""
-    return not others(fault) and fault.cause.sure and not fault.unseen and not (fault.gone and seen.joined)
+    return not others(fault) and fault.cause.sure and not fault.cause.untried and not fault.unseen and not (fault.gone and seen.joined)
 
 
 def _verdict(judged: Sequence[Judged], known: Faults) -> str:
@@ -136,6 +136,8 @@ def _caused(causes: Sequence[Judged], ended: bool, seen: Seen) -> str:
         return f"without {what}, {of} {are} {right}; but others would do as well, and which is to blame the data alone does not tell"
     if not all(fault.cause.sure for fault in faults):
         return f"without {what}, {of} {are} right; that it is wrong with each one of these was not seen, or not asked of the program itself"
+    if any(fault.cause.untried for fault in faults):
+        return f"without {what}, {of} {are} {right}; but there are too many to look for others in the place of each"
     if gone:
         some, were = ("it is", "was it") if are == "is" else ("some are", "were they")
         return f"without {what}, {of} {are} not wrong, but {some} not there any more; without no others that were tried {were} there and right"

@@ -18,7 +18,7 @@ from bigdebug.localize.causes import AGAIN, Cause, State, cause
 from bigdebug.localize.faults import ORDERED, Asked, Subject, by_order, faults, unordered
 from bigdebug.localize.fewest import Fewest
 from bigdebug.localize.oracle import Answer, Budget, Oracle, Outcome, Spent
-from bigdebug.localize.rivals import DOZENS
+from bigdebug.localize.rivals import DOZENS, SPARED
 from bigdebug.localize.suspicion import BLOCKS, EACH, suspicion, unsuspected
 
 FAIL, PASS = Answer(Outcome.FAIL), Answer(Outcome.PASS)
@@ -259,6 +259,38 @@ def test_two_pairs_that_would_do_are_both_named() -> None:
     found = found_cause([7, 7, 777, 777], lambda known: max(known) - min(known), lambda value: value > 8)
     assert found.repair is not None
     assert {frozenset(each) for each in (found.repair, *found.instead)} == {frozenset({0, 1}), frozenset({2, 3})}
+
+
+@pytest.mark.parametrize(("low", "between", "high"), [(2, 61, 2), (3, 17, 3), (2, 4_996, 2), (3, 17, 2)])
+@pytest.mark.parametrize("wrong", [lambda apart: apart > 60, lambda apart: abs(apart - 50) > 10], ids=["too large", "not as due"])
+def test_what_shares_no_member_with_a_repair_of_several_is_named_however_many_there_are(low: int, between: int, high: int, wrong: Callable[[float], bool]) -> None:
+    """Those at one end, or those at the other: of one from each end nothing comes."""
+    values, budget = [0.0] * low + [50.0] * between + [100.0] * high, Budget()
+    asked = of_values(values, lambda known: max(known) - min(known), wrong, budget)
+    found = cause(asked, suspicion(asked, len(values)))
+    assert found.repair is not None
+    least = min(low, high)
+    assert {frozenset(each) for each in (found.repair, *found.instead) if len(each) == least} == {
+        each for each in (frozenset(range(low)), frozenset(range(low + between, len(values)))) if len(each) == least
+    }
+    assert budget.tests <= min(len(values), 500) + 500
+
+
+def test_a_likely_member_of_several_is_replaced_as_well() -> None:
+    """One of the two that are equal, and all that are below zero."""
+    values = [50, 50, -1, -2, -3, -4, *range(10, 20)]
+    found = found_cause(values, lambda known: float(min(known) < 0 or len(set(known)) < len(known)), bool)
+    assert {frozenset(each) for each in (found.repair or BitMap(), *found.instead)} == {frozenset({0, 2, 3, 4, 5}), frozenset({1, 2, 3, 4, 5})}
+
+
+def test_where_too_many_members_might_be_others_that_is_said() -> None:
+    """Each member does nothing alone, and has another one far off that would do in its place."""
+    size = SPARED + 4
+    asked = oracle(lambda places: any({each, each + 100} <= set(places) for each in range(size)))
+    found = cause(asked, suspicion(asked, 100 + size))
+    assert len(found.repair or ()) == size
+    assert found.instead
+    assert found.untried == size - SPARED
 
 
 def test_one_without_which_alone_the_output_is_gone_is_named_beside_what_lets_it_be_there() -> None:

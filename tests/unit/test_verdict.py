@@ -105,6 +105,12 @@ def test_what_was_seen_only_to_be_gone_is_in_no_sentence_called_right_alone() ->
     assert "not there any more" in told([fault(1, gone=True)], ended="it was stopped").explanation
 
 
+def test_of_so_many_that_others_were_not_looked_for_in_the_place_of_each_none_is_a_culprit() -> None:
+    cause = Cause(State.FOUND, BitMap([0, 1]), BitMap([0]), untried=1, size=3)
+    found = told([Fault(frozenset([1, 2]), [0], cause)])
+    assert (found.verdict, found.explanation) == ("ambiguous", "without 2 records, 1 of 2 wrong outputs is right; but there are too many to look for others in the place of each")
+
+
 def test_sets_are_named_as_sets() -> None:
     (told_of,) = told([fault(1, 2, explains=[0, 1], partly=[frozenset([1, 5]), frozenset([6])], settled=True)]).fault_sets
     assert told_of.evidence[0].startswith("Some of these outputs are right, or not there, without 'record 1' (lines[1]) with 'record 5' (lines[5]) or 'record 6' (lines[6]) as well")
