@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
@@ -64,8 +64,9 @@ class Sigma(OfField):
                 f"Of {known.size:,} numbers none can be more than {self.k:g} standard deviations away from their mean, so {self!r} finds nothing",
                 remedy="Take fewer of them, or set the bounds yourself: checks.between(low, high).",
             )
-        far = self.k * math.sqrt(known.squares / known.size)
-        return replace(self, bounds=(known.mean - far, known.mean + far))
+        half = self.k / 2 * known.deviation  # all of it may be beyond all floats where the bounds are not
+        # Where these are, infinity is still beyond them.
+        return replace(self, bounds=(max(known.mean - half - half, -sys.float_info.max), min(known.mean + half + half, sys.float_info.max)))
 
     def __str__(self) -> str:
         range_ = "" if self.bounds is None else f", which is within {self.bounds[0]:g} and {self.bounds[1]:g}"

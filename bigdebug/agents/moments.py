@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
@@ -9,20 +10,22 @@ import numpy as np
 
 
 class Moments(NamedTuple):
-    """Of some numbers: how many, their mean, and the sum of the squares of their distances from it."""
+    """Of some numbers: how many, their mean, and their standard deviation from it. Of squares nothing is kept: those of floats may be beyond all floats."""
 
     size: int = 0
     mean: float = 0.0
-    squares: float = 0.0
+    deviation: float = 0.0
 
     def with_(self, other: Moments) -> Moments:
         """Those of both together (Chan, Golub and LeVeque)."""
         size = self.size + other.size
         if not size:
             return self
-        apart = other.mean - self.mean
-        mean = self.mean + apart * other.size / size
-        return Moments(size, mean, self.squares + other.squares + apart * apart * self.size * other.size / size)
+        half, share = other.mean / 2 - self.mean / 2, other.size / size  # all of the distance may be beyond all floats
+        mean = self.mean + half * share + half * share
+        return Moments(size, mean, math.hypot(
+            self.deviation * math.sqrt(1 - share), other.deviation * math.sqrt(share), half * 2 * math.sqrt(share * (1 - share)),
+        ))
 
 
 def moments(numbers: Iterable[float]) -> Moments:
@@ -31,8 +34,11 @@ def moments(numbers: Iterable[float]) -> Moments:
     known = known[np.isfinite(known)]
     if not len(known):
         return Moments()
-    mean = float(known.mean())
-    return Moments(len(known), mean, float(np.square(known - mean).sum()))
+    # By a power of two, so that no square is too large or too small; from one of them, so that equal ones have exactly their mean.
+    power = int(np.frexp(np.abs(known).max())[1])
+    known = np.ldexp(known, -power)
+    away = known - known[0]
+    return Moments(len(known), math.ldexp(float(known[0] + away.mean()), power), math.ldexp(float(away.std()), power))
 
 
 Measure = Callable[[Callable[[Any], float]], Moments]

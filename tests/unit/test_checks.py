@@ -8,14 +8,11 @@ import statistics
 from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
-from functools import reduce
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from pyspark.sql import Row
 
 import bigdebug
@@ -24,7 +21,7 @@ from bigdebug.agents.alike import name
 from bigdebug.agents.check import Check
 from bigdebug.agents.expected import Among, Apart, Due
 from bigdebug.agents.judges import held, number
-from bigdebug.agents.moments import Moments, moments
+from bigdebug.agents.moments import moments
 from bigdebug.errors import LocalizeError
 from bigdebug.model import Outcome
 
@@ -137,16 +134,6 @@ def test_sigma_says_where_it_could_find_nothing_whatever_the_numbers_are() -> No
     assert checks.sigma(3).fitted(lambda value: moments(eleven))(1.0)
     with pytest.raises(TypeError, match=r"sigma\(3\) is known when all outputs were looked at"):
         checks.sigma(3)(5)
-
-
-@given(st.lists(st.lists(st.floats(-1e6, 1e6) | st.just(NAN)), max_size=5))
-def test_moments_of_parts_are_those_of_the_whole(parts: list[list[float]]) -> None:
-    known = reduce(Moments.with_, map(moments, parts), Moments())
-    whole = [value for part in parts for value in part if value == value]
-    assert known.size == len(whole)
-    if whole:
-        assert math.isclose(known.mean, statistics.fmean(whole), rel_tol=1e-6, abs_tol=1e-6)
-        assert math.isclose(known.squares, statistics.pvariance(whole) * len(whole), rel_tol=1e-6, abs_tol=1e-3)
 
 
 @pytest.mark.parametrize(
