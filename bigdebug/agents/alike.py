@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from bigdebug.agents.fields import is_null
-from bigdebug.agents.judges import is_number, number
+from bigdebug.agents.fields import is_null, is_number
+from bigdebug.agents.judges import number
 from bigdebug.agents.likeness import likeness
 
 CLOSE = Fraction(1, 10**9)

@@ -34,6 +34,10 @@ class Check:
         """The check with bounds set by all outputs, if it has such; itself, if not."""
         return self
 
+    def of_number(self, field: Field) -> Check:
+        """The check for outputs of which it is known that ``field`` is their number; itself, if it looks at none, or at another field."""
+        return self
+
     def __or__(self, other: Any) -> Check:
         """Violated where either is. ``other`` may be a test of one's own, which is true of an output that is wrong."""
         if not callable(other):
@@ -66,6 +70,9 @@ class Either(Check):
 
     def fitted(self, measure: Measure) -> Check:
         return Either(tuple(part.fitted(measure) for part in self.parts))
+
+    def of_number(self, field: Field) -> Check:
+        return Either(tuple(part.of_number(field) for part in self.parts))
 
     def __str__(self) -> str:
         return " or ".join(map(str, self.parts))

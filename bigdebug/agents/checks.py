@@ -2,7 +2,8 @@
 
 ``dbg.localize(report, checks.at_most(60) | checks.not_null())`` takes an output for wrong that violates either. ``field`` says what is looked at of an output:
 an index, a name, or a function of it; of None, every field is null. What cannot be compared with a bound (null, NaN, text with a number, an array) is not
-beyond it: ``not_null`` and ``schema`` are there for that. A check is called as any test is: true of an output that is wrong.
+beyond it: ``not_null`` and ``schema`` are there for that. Where no field is named, it is the last number that an output holds, of rows that of the last column of
+numbers; where null stands behind all numbers, it is null: of (key, None) the key is not looked at in its place. A check is called as any test is: true of an output that is wrong.
 """
 
 from __future__ import annotations

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 from bigdebug.agents.check import Check, OfField
-from bigdebug.agents.fields import Types, holds_null, is_less, is_null, is_of_type, looked_at, named
-from bigdebug.agents.judges import held, number
+from bigdebug.agents.fields import Field, Types, holds_null, is_less, is_null, is_of_type, looked_at, named
+from bigdebug.agents.judges import as_float, held
 from bigdebug.agents.likeness import likeness
 from bigdebug.agents.moments import Measure
 from bigdebug.errors import LocalizeError
@@ -17,12 +17,21 @@ from bigdebug.shown import shown
 
 
 @dataclass(frozen=True, repr=False)
-class Bounds(OfField):
+class OfNumber(OfField):
+    """Looks at the number that an output holds where no field is named."""
+
+    default: ClassVar[str] = "its number"
+
+    def of_number(self, field: Field) -> Check:
+        return replace(self, field=field) if self.field is None else self
+
+
+@dataclass(frozen=True, repr=False)
+class Bounds(OfNumber):
     """Within ``low`` and ``high``, each of which may be None: without that bound."""
 
     low: Any
     high: Any
-    default: ClassVar[str] = "its number"
 
     def __call__(self, output: Any) -> bool:
         value = held(output) if self.field is None else looked_at(output, self.field)
@@ -39,16 +48,15 @@ class Bounds(OfField):
 
 
 @dataclass(frozen=True, repr=False)
-class Sigma(OfField):
+class Sigma(OfNumber):
     """Within ``k`` standard deviations of the mean of all outputs; ``bounds`` are known once all were looked at."""
 
     k: float
     bounds: tuple[float, float] | None = None
-    default: ClassVar[str] = "its number"
 
     def number(self, output: Any) -> float:
         """What is compared; NaN for what is no number."""
-        return number(self.seen(output))
+        return as_float(held(self.seen(output)))
 
     def __call__(self, output: Any) -> bool:
         if self.bounds is None:

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from bigdebug.agents.alike import alike, name
-from bigdebug.agents.fields import is_less
-from bigdebug.agents.judges import Verdict, is_number, number
+from bigdebug.agents.fields import is_less, is_number
+from bigdebug.agents.judges import Verdict, number
 from bigdebug.agents.partners import beyond
 from bigdebug.model import Outcome
 

@@ -1,9 +1,10 @@
-"""Fields: what is looked at of an output, and what is said of a value whatever it is: null, less than another, of a type."""
+"""Fields: what is looked at of an output, and what is said of a value whatever it is: null, a number, less than another, of a type."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from decimal import Decimal
+from fractions import Fraction
 from types import UnionType
 from typing import Any
 
@@ -15,6 +16,8 @@ Field = int | str | Callable[[Any], Any] | None
 """An index, a name, or a function of an output; None: all of it."""
 
 Types = type | UnionType
+
+_NUMBERS = (int, float, Decimal, Fraction, np.number)
 
 
 def looked_at(output: Any, field: Field) -> Any:
@@ -50,6 +53,11 @@ def holds_null(value: Any) -> bool:
     if isinstance(value, tuple | list | Mapping):
         return any(map(holds_null, value.values() if isinstance(value, Mapping) else value))
     return bool(np.any(value != value)) if isinstance(value, np.ndarray) else is_null(value)
+
+
+def is_number(value: Any) -> bool:
+    """Whether a value is a real number, or NaN; a bool is none."""
+    return isinstance(value, _NUMBERS) and not isinstance(value, bool | np.complexfloating)
 
 
 def is_less(value: Any, other: Any) -> bool:

@@ -5,12 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from decimal import Decimal
-from fractions import Fraction
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
+from bigdebug.agents.fields import is_null, is_number
 from bigdebug.agents.guards.crash import name_of
 from bigdebug.model import Outcome
 
@@ -22,9 +21,6 @@ class Verdict(NamedTuple):
     value: float = math.nan
     gone: bool = False
     outputs: int = 0
-
-
-_NUMBERS = (int, float, Decimal, Fraction, np.number)
 
 
 class Judging(Protocol):
@@ -96,23 +92,30 @@ class Crashing:
 
 
 def number(output: Any) -> float:
-    """The number that an output holds, the last one if there are several: of (key, value) it is the value's. NaN if there is none."""
-    found = held(output)
-    try:
-        return math.nan if found is None else float(found)
-    except OverflowError:  # 10**400
-        return math.nan
-
-
-def is_number(value: Any) -> bool:
-    """Whether a value is a real number, or NaN; a bool is none."""
-    return isinstance(value, _NUMBERS) and not isinstance(value, bool | np.complexfloating)
+    """A number that an output holds, by which it is seen how far the output moves: the last one that there is. NaN if there is none."""
+    return as_float(next((leaf for leaf in _from_the_end(output) if leaf is not None), None))
 
 
 def held(output: Any) -> Any:
-    """The same number as it is held; None if there is none."""
-    if is_number(output):
-        return None if (output.is_nan() if isinstance(output, Decimal) else output != output) else output
-    parts = list(output.values()) if isinstance(output, Mapping) else output if isinstance(output, tuple | list) else ()
-    found = (held(part) for part in reversed(parts))
-    return next((value for value in found if value is not None), None)
+    """The number that an output holds, the last one if there are several, as it is held: of (key, value) it is the value's. None if there is none, or a null in its place."""
+    return next(_from_the_end(output), None)
+
+
+def as_float(known: Any) -> float:
+    """The float nearest to a number; NaN for None."""
+    try:
+        return math.nan if known is None else float(known)
+    except OverflowError:  # 10**400
+        return math.inf if known > 0 else -math.inf
+
+
+def _from_the_end(output: Any) -> Iterator[Any]:
+    """The numbers in an output, from the last one to the first, and None for what is null, or holds nothing."""
+    parts = list(output.values()) if isinstance(output, Mapping) else output if isinstance(output, tuple | list) else None
+    if parts is None:
+        yield from [None] if is_null(output) else [output] if is_number(output) else []
+    elif not parts:
+        yield None
+    else:
+        for part in reversed(parts):
+            yield from _from_the_end(part)

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from bigdebug.agents.alike import alike, is_whole, name
-from bigdebug.agents.fields import is_null
-from bigdebug.agents.judges import is_number, number
+from bigdebug.agents.fields import is_null, is_number
+from bigdebug.agents.judges import number
 
 FEW_PAIRS, MOST_PAIRS = 64, 1_000_000
 """Pairs of values that are compared as they are, and those that are compared at all for fractions that are alike."""

@@ -85,6 +85,13 @@ def test_a_row_without_which_nothing_is_known_is_not_what_is_named_first(dbg: An
     assert might_be(found) == {(2, "shop 2", 1.0)}
 
 
+def test_a_check_looks_at_the_last_column_of_numbers_whatever_is_null_behind_it(dbg: Any, spark: Any) -> None:
+    rows = [(70, 5, "x", None), (71, 900, "y", None), (72, None, "z", "note")]
+    noted = spark.createDataFrame(rows, "id int, v int, k string, note string").groupBy("id", "v", "k").agg(F.max("note").alias("note")).select("id", "v", "note")
+    found = dbg.localize(noted, checks.at_most(60))
+    assert (found.verdict, named(found)) == ("culprit", [{rows[1]}])
+
+
 def test_what_is_wrong_in_another_group_is_not_repaired(dbg: Any, spark: Any) -> None:
     """By the parity of totals: without the one that is innocent, the wrong total is even, and the odd ones are right."""
     spark.createDataFrame([("a", 1_000), ("a", 1_000), ("a", 1), ("b", 3)], "shop string, amount int").createOrReplaceTempView("parities")

@@ -20,7 +20,7 @@ from bigdebug import checks
 from bigdebug.agents.alike import name
 from bigdebug.agents.check import Check
 from bigdebug.agents.expected import Among, Apart, Due
-from bigdebug.agents.judges import held, number
+from bigdebug.agents.judges import as_float, held, number
 from bigdebug.agents.moments import moments
 from bigdebug.errors import LocalizeError
 from bigdebug.model import Outcome
@@ -66,7 +66,7 @@ def test_a_check_travels_as_it_is(check: Check) -> None:
 @pytest.mark.parametrize(
     ("check", "right", "wrong"),
     [
-        (checks.at_most(60), [60, -1, ("a", 60), ("a", 60.0, "b"), {"n": 60}, "61", None, NAN, ("a", NAN), True], [61, ("a", 60.5), (61, "b"), [1, 61], {"n": 61}, Decimal("60.1"), 10**400, np.float32(61), math.inf]),
+        (checks.at_most(60), [60, -1, ("a", 60), ("a", 60.0, "b"), {"n": 60}, "61", None, NAN, ("a", NAN), True, (61, None), (61, NAN), (61, []), ("a", (61, None)), {"k": 61, "n": None}], [61, ("a", 60.5), (61, "b"), [1, 61], {"n": 61}, Decimal("60.1"), 10**400, np.float32(61), math.inf]),
         (checks.at_most(2**53), [2**53], [2**53 + 1, ("a", 2**53 + 1)]),
         (checks.at_most(60, field=0), [(60, 99), [60], {0: 3}, None], [(61, 1)]),
         (checks.at_most(60, field="y"), [Point(99, 60), {"y": 60, "x": 99}, {}, Row(x=99, y=60)], [Point(1, 61), {"y": 61}, Row(x=1, y=61)]),
@@ -179,10 +179,29 @@ def test_what_is_no_check_is_said_to_be_none(make: Any, error: type[Exception], 
 
 def test_the_number_that_is_held_is_the_one_that_orders() -> None:
     for output in STRANGE:
-        if not isinstance(output, int) or abs(output) < 10**300:
-            assert math.isnan(number(output)) if held(output) is None else number(output) == float(held(output))
+        if held(output) is not None:
+            assert number(output) == as_float(held(output))
     assert (held(10**400), held(("a", 10**400)), held(1j)) == (10**400, 10**400, None)
-    assert math.isnan(number(10**400))
+    assert (number(10**400), number(("a", -(10**400)))) == (math.inf, -math.inf)
+
+
+def test_where_a_value_is_null_no_other_number_is_looked_at_in_its_place() -> None:
+    """A key is no value, and of a mean the count is none; what orders records may be any number that is left."""
+    outputs: list[Any] = [(700, None), (700, NAN), ("k", (700, None)), [700, None], {"id": 700, "sum": None}, Row(id=700, sum=None), (700, ())]
+    assert [held(output) for output in outputs] == [None] * len(outputs)
+    assert [number(output) for output in outputs] == [700.0] * len(outputs)
+    fitted = checks.sigma(1).fitted(lambda value: moments(map(value, [*((key, 5) for key in range(20)), (10**6, None), (3, 80)])))
+    assert (fitted((10**6, None)), fitted((3, 80)), fitted((10**6, 5))) == (False, True, False)
+
+
+def test_of_rows_whose_number_is_known_what_is_null_behind_it_is_none() -> None:
+    row = Row(id=700, sum=61, note=None)
+    either = checks.at_most(60) | checks.not_null(field="id") | checks.at_most(1_000, field="id") | positive
+    assert not checks.at_most(60)(row)
+    assert repr(either.of_number("sum")) == "at_most(60, field='sum') | not_null(field='id') | at_most(1000, field='id') | positive"
+    assert checks.at_most(60).of_number("sum")(row)
+    assert not checks.at_most(60).of_number("sum")(Row(id=700, sum=None, note="none"))
+    assert checks.sigma(3).of_number("sum") == checks.sigma(3, field="sum")
 
 
 def test_checks_are_a_public_name_and_all_that_is_in_it() -> None:
@@ -215,7 +234,7 @@ def test_keys_are_equal_by_value_and_outputs_are_taken_apart() -> None:
 )
 def test_what_becomes_of_a_key_on_fewer_records_is_judged_by_what_was_due(due: Due, outcomes: dict[tuple[Any, ...], str]) -> None:
     for values, outcome in outcomes.items():
-        said, value, gone, outputs = due.verdict([("other", 1), *(("k", value) for value in values)])
+        said, value, gone, outputs, *_ = due.verdict([("other", 1), *(("k", value) for value in values)])
         assert (values, said, gone, outputs) == (values, Outcome[outcome.upper()], False, 0)
         if values or due.expected:
             assert value == values[0] if len(values) == 1 and isinstance(values[0], float | int) else math.isnan(value)

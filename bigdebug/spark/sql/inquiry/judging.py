@@ -9,6 +9,7 @@ from inspect import signature
 from typing import Any, NamedTuple, Protocol
 
 from pyspark.sql import Column, Row
+from pyspark.sql.types import ArrayType, MapType, NumericType, StructType, UserDefinedType
 
 from bigdebug.agents.check import Check
 from bigdebug.agents.judges import Judge, number
@@ -25,6 +26,8 @@ from bigdebug.spark.sql.plans.kinds import is_number
 
 GONE = Answer(Outcome.PASS, gone=True)
 """That of a row that is not there any more, or of which nothing is known any more: nothing is wrong, but nothing is right."""
+
+_NESTED = (ArrayType, MapType, StructType, UserDefinedType)
 
 
 class TriedRow(NamedTuple):
@@ -143,9 +146,21 @@ def test_of(trace: LineageFrame, test: Any, key: Any, whole: Any, raises: bool) 
     given = test if whole is None else whole
     if not isinstance(given, Check):
         return ByFunction(Judge(given, _given_key(trace, given, key), whole is not None, raises))
-    check = given.fitted(lambda value: moments(map(value, trace.collect())))
+    column = _number_of(trace.run.frame.schema)
+    check = (given if column is None else given.of_number(column)).fitted(lambda value: moments(map(value, trace.collect())))
     together = whole is not None or check.whole
     return ByFunction(Judge(check.wrong_in if together else check, None, together, raises))
+
+
+def _number_of(schema: StructType) -> str | int | None:
+    """The last column of numbers, by its name, or its place if several are called so, where others are behind it: what is NULL in these is no number.
+
+    None if there is no such column, or what is behind it may hold numbers as well.
+    """
+    place, kind = next(((i, each.dataType) for i, each in reversed(list(enumerate(schema))) if isinstance(each.dataType, (NumericType, *_NESTED))), (-1, None))
+    if not isinstance(kind, NumericType) or place == len(schema) - 1:
+        return None
+    return schema.names[place] if schema.names.count(schema.names[place]) == 1 else place
 
 
 def _given_key(trace: LineageFrame, test: Callable[..., Any], key: Any) -> Callable[[Row], Any] | None:
