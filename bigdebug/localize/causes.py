@@ -14,7 +14,7 @@ from pyroaring import BitMap
 from bigdebug.localize.fewest import Fewest, Wanted
 from bigdebug.localize.oracle import ENDS, Oracle, why
 from bigdebug.localize.progress import Step
-from bigdebug.localize.rivals import DOZENS, RIVALS, alike, fewer, having, instead, rivals, sparing, swapped
+from bigdebug.localize.rivals import DOZENS, RIVALS, alike, fewer, having, instead, left_out, rivals, sparing, swapped
 from bigdebug.localize.suspicion import Suspicion
 from bigdebug.localize.ties import tied
 
@@ -59,7 +59,7 @@ class Cause:
     """What is known of the cause of one output.
 
     Without ``repair`` the output is right, and without any fewer of it it is wrong. ``alone`` fails by itself, and nothing less of it does.
-    ``instead`` are sets no larger that repair it as well, the likeliest first, some of them if ``more`` were not tried; ``alike`` others that fail alone, with another one
+    ``instead`` are sets no larger that repair it as well, the likeliest first, some of them if ``more`` were not tried, as where only ``left_out`` others were left out one by one; ``alike`` others that fail alone, with another one
     beside what is of the repair.
     ``why`` says why a search ended. ``gone`` says that the output is not there without the repair; without any one of ``vital`` alone it is not
     there either, so it may be their values that are wrong; ``tied`` fail with a member of the repair, and give no output without it: it may be these that are wrong, and that one what they
@@ -80,6 +80,7 @@ class Cause:
     tied: BitMap = field(default_factory=BitMap)
     sure: bool = True
     untried: int = 0
+    left_out: int = 0
     size: int = 0
 
 
@@ -151,6 +152,7 @@ class _Searching:
             found.alone = Fewest(lambda sets: [answer.fails for answer in oracle.answers(sets)], suspicion.order, self._at_once).search(ALONE)
         if found.alone is not None and found.more:
             found.instead += [each for each in swapped(oracle, self._every, suspicion, repair, found.alone - repair) if each not in found.instead]
+        found.left_out = left_out(suspicion, repair, found.alone)
         found.alike = [] if found.alone is None else alike(oracle, suspicion, repair, found.alone)
         found.gone = oracle.answers([self._every - repair])[0].gone
         found.vital = BitMap(suspicion.vital) - BitMap(suspicion.singles) - (repair if len(repair) == 1 else BitMap())  # of several, all but the corrupt one may only let it be there

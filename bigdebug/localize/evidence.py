@@ -39,6 +39,9 @@ def _of_others(fault: Fault, records: Records) -> list[str]:
     found = []
     if fault.instead:
         found.append(f"{_other(len(fault.instead), fault.cause.more)} as well: {_sets(fault.instead, records)}.")
+    elif fault.cause.more and len(fault.repair) == 1:
+        most = fault.cause.size - 1
+        found.append(f"Of {most:,} others, {fault.cause.left_out:,} were left out one by one, the rest in blocks, in which one may take back what another one adds.")
     if len(fault.instead) >= DOZENS and not fault.alone:
         found.append("Where so many would do, it is a matter of how many there are, and which of them fail alone was not looked for.")
     if fault.partly and fault.settled:

@@ -84,7 +84,7 @@ def sparing(oracle: Oracle, suspicion: Suspicion, repair: BitMap, at_once: int) 
 
 def _enough_without(oracle: Oracle, wanted: Wanted, order: npt.NDArray[np.uint32], member: int) -> npt.NDArray[np.uint32]:
     """Candidates without which the output is right, but for a member; none if none were met."""
-    others = order[order != member]
+    others: npt.NDArray[np.uint32] = order[order != member]
     alone, other = oracle.answers([BitMap([member]), BitMap(order[-1:])])
     if alone.passes:
         return others
@@ -124,6 +124,11 @@ def alike(oracle: Oracle, suspicion: Suspicion, repair: BitMap, alone: BitMap) -
         return []
     sets = [(alone & repair) | BitMap([other]) for other in _likely(suspicion, alone | repair)]
     return [each for each, answer in zip(sets, oracle.answers(sets)) if answer.fails]
+
+
+def left_out(suspicion: Suspicion, repair: BitMap, alone: BitMap | None) -> int:
+    """How many others than a repair of one were left out one by one."""
+    return len((suspicion.met | BitMap(_likely(suspicion, repair)) | (alone or BitMap())) - repair)
 
 
 def _likely(suspicion: Suspicion, but: BitMap) -> list[int]:

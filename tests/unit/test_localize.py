@@ -19,7 +19,7 @@ from bigdebug.localize.faults import ORDERED, Asked, Subject, by_order, faults, 
 from bigdebug.localize.fewest import Fewest
 from bigdebug.localize.oracle import Answer, Budget, Oracle, Outcome, Spent
 from bigdebug.localize.rivals import DOZENS, SPARED
-from bigdebug.localize.suspicion import BLOCKS, EACH, suspicion, unsuspected
+from bigdebug.localize.suspicion import BLOCKS, EACH, WOVEN, suspicion, unsuspected
 
 FAIL, PASS = Answer(Outcome.FAIL), Answer(Outcome.PASS)
 
@@ -146,6 +146,32 @@ def test_of_a_count_of_equal_records_what_is_wrong_alone_is_not_looked_for(size:
     assert (len(found.repair or ()), found.alone) == (needed, None)
     assert len(found.instead) >= DOZENS
     assert budget.tests <= min(size, EACH) + 700
+
+
+@pytest.mark.parametrize("pushed", [False, True])
+@pytest.mark.parametrize("size", [EACH, EACH + 500, WOVEN])
+def test_one_that_the_record_behind_it_takes_back_would_do_as_well(size: int, pushed: bool) -> None:
+    """An order of 5,000 and its refund: a block of both moves nothing."""
+    values = [1.0] * size
+    values[10], values[1_700], values[1_701] = 5_000, 5_000, -5_000
+    asked = of_values(values, sum, lambda value: value > size + 4_000)
+    if pushed:
+        asked = Oracle(asked.answers, Budget(), asked.answers)
+    found = cause(asked, suspicion(asked, size))
+    assert {frozenset(each) for each in (found.repair or BitMap(), *found.instead)} == {frozenset({10}), frozenset({1_700})}
+
+
+def test_how_many_others_were_left_out_one_by_one_is_known() -> None:
+    size = EACH + 500
+    tried = set[int]()
+
+    def ask(sets: Sequence[BitMap]) -> list[Answer]:
+        tried.update(next(iter(BitMap(range(size)) - each)) for each in sets if len(each) == size - 1)
+        return [Answer(Outcome.FAIL if 7 in each else Outcome.PASS, 1e6 * (7 in each) + len(each)) for each in sets]
+
+    asked = Oracle(ask, Budget())
+    found = cause(asked, suspicion(asked, size))
+    assert (found.repair, found.more, found.left_out) == (BitMap([7]), True, len(tried - {7}))
 
 
 def test_what_only_very_many_are_wrong_together_with_is_no_evidence() -> None:

@@ -111,6 +111,12 @@ def test_of_so_many_that_others_were_not_looked_for_in_the_place_of_each_none_is
     assert (found.verdict, found.explanation) == ("ambiguous", "without 2 records, 1 of 2 wrong outputs is right; but there are too many to look for others in the place of each")
 
 
+def test_of_a_culprit_whose_others_were_not_all_left_out_one_by_one_that_is_said() -> None:
+    cause = Cause(State.FOUND, BitMap([0]), BitMap([0]), more=True, left_out=120, size=5_001)
+    (told_of,) = told([Fault(frozenset([1]), [0], cause)]).fault_sets
+    assert told_of.evidence[0] == "Of 5,000 others, 120 were left out one by one, the rest in blocks, in which one may take back what another one adds."
+
+
 def test_sets_are_named_as_sets() -> None:
     (told_of,) = told([fault(1, 2, explains=[0, 1], partly=[frozenset([1, 5]), frozenset([6])], settled=True)]).fault_sets
     assert told_of.evidence[0].startswith("Some of these outputs are right, or not there, without 'record 1' (lines[1]) with 'record 5' (lines[5]) or 'record 6' (lines[6]) as well")
