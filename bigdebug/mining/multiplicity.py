@@ -88,7 +88,7 @@ def suspects(
     """Inputs and partitions whose multiplicity is an outlier: first what only bad outputs were made of, then by score.
 
     Phase 1 compares an input with the others of its instance, phase 2 the mean of an instance with those of the other instances of its
-    operator, by ``grubbs.outliers`` at level ``alpha``; FEWEST at least. Of each instance the ``most`` first inputs are told.
+    operator, by ``grubbs.outliers`` at level ``alpha``, up to less than half of them; FEWEST at least. Of each instance the ``most`` first inputs are told.
 
     ``bad`` and ``good`` are the inputs that known outputs were made of. Given ``bad``, only instances with such inputs are told, and
     no inputs of good outputs alone; inputs of neither are (what has no outputs is in nobody's lineage), but last. Given both, what
@@ -155,8 +155,9 @@ class _Instance:
             return
         known = np.flatnonzero(self._made != Made.UNKNOWN)
         sample = known if self._compared and len(known) >= FEWEST else np.arange(len(self.outputs))
-        unusual = outliers(self.outputs[sample], alpha) if len(sample) >= FEWEST else []
+        unusual = _unusual(self.outputs[sample], alpha)
         usual = np.delete(self.outputs[sample], [each.index for each in unusual])
+        mean = float(usual.mean())
         alike = Counter(each.value for each in unusual)
         for each, score in _scored(unusual):
             position = int(sample[each.index])
@@ -169,7 +170,7 @@ class _Instance:
             number = f"{one.capitalize()} {at:,}" if self._numbered else f"An {one}"
             evidence = (
                 f"{number} of {self._called(place)} {self.way.says(each.value)}{too}, where "
-                f"the {len(usual):,} usual {one}s have {float(usual.mean()):,.4g} on average{_grubbs(each)}{_SAYS[made].format(it='it')}"
+                f"the {len(usual):,} usual {one}s have {mean:,.4g} on average{_grubbs(each)}{_SAYS[made].format(it='it')}"
             )
             yield Suspect(*place, at, each.value, score, evidence, self.way, made)
 
@@ -177,7 +178,7 @@ class _Instance:
 def _partitions(peers: list[_Instance], alpha: float) -> Iterator[Suspect]:
     """Phase 2."""
     means = np.array([peer.mean for peer in peers])
-    unusual = outliers(means, alpha) if len(means) >= FEWEST else []
+    unusual = _unusual(means, alpha)
     usual = np.delete(means, [each.index for each in unusual])
     for each, score in _scored(unusual):
         peer = peers[each.index]
@@ -189,6 +190,11 @@ def _partitions(peers: list[_Instance], alpha: float) -> Iterator[Suspect]:
                 f"{_SAYS[peer.made].format(it=f'its {one}s')}"
             )
             yield Suspect(*peer.place, None, each.value, score, evidence, peer.way, peer.made)
+
+
+def _unusual(sample: npt.NDArray[Any], alpha: float) -> list[Outlier]:
+    """Its outliers, however many, as long as most are none: that there are none is said of all of them."""
+    return outliers(sample, alpha, len(sample)) if len(sample) >= FEWEST else []
 
 
 def _scored(unusual: list[Outlier]) -> list[tuple[Outlier, float]]:

@@ -112,6 +112,17 @@ def test_an_outlier_that_others_mask_is_no_less_suspicious_than_they() -> None:
     assert all(one.score >= other.score > 1 for one, other in pairwise(found))
 
 
+@pytest.mark.parametrize("unusual", [[1000] * 3, [900, 1000, 1100], [1000] * 12, [0] * 5, [*range(1000, 1010)]], ids=str)
+def test_all_that_are_unusual_are_told_while_most_are_not_also_where_they_are_alike(unusual: list[int]) -> None:
+    usual = [1, 2, 1, 2, 3, 1, 2, 2, 1, 3, 2, 1, 2, 1, 3, 2, 1]
+    usual += [2] * 17 if len(unusual) > 3 else []
+    usual = [each + 60 for each in usual] if 0 in unusual else usual
+    found = suspects({(1, 0): np.array(usual + unusual)})
+    assert sorted(each.multiplicity for each in found) == unusual
+    (alone,) = {each.partition for each in suspects({(2, n): np.array([count] * 5) for n, count in enumerate([*usual, 90])})}
+    assert alone == len(usual)
+
+
 def test_the_first_of_an_instance_are_told_and_operators_have_their_names() -> None:
     operator = Operator(1, "flatMap", Kind.DISPATCHER, Form.OFFSETS, (), 2, CallSite("job.py", 12))
     counts = np.array([1] * 1000 + list(range(100, 130)))
