@@ -11,16 +11,20 @@ import numpy as np
 
 from bigdebug.agents.fields import is_null, is_number
 from bigdebug.agents.guards.crash import name_of
+from bigdebug.agents.outlines import Outline, outlines
 from bigdebug.model import Outcome
 
 
 class Verdict(NamedTuple):
-    """An outcome, the number that the output holds, NaN if it holds none, whether there is no such output any more, and of all outputs as a whole how many there are."""
+    """An outcome, the number that the output holds, NaN if it holds none, whether there is no such output any more, of all outputs as a whole how many there are, and
+    the outline of what there is.
+    """
 
     outcome: Outcome
     value: float = math.nan
     gone: bool = False
     outputs: int = 0
+    outline: Outline = None
 
 
 class Judging(Protocol):
@@ -53,12 +57,12 @@ class Judge:
             known = list(outputs)
         except Exception:  # of the user's functions
             return Verdict(Outcome.FAIL if self.raises else Outcome.UNRESOLVED)
-        value, gone, many = self._value(known), not known and not self.whole, len(known) if self.whole else 0  # before a test that may change them
+        value, gone, many, there = self._value(known), not known and not self.whole, len(known) if self.whole else 0, outlines(known)  # before a test that may change them
         try:
             wrong = truth(self.test(known)) if self.whole else any(self.wrong(each) for each in known)  # map() would end at a StopIteration of the test
         except Exception:
             return Verdict(Outcome.UNRESOLVED)
-        return Verdict(Outcome.FAIL if wrong else Outcome.PASS, value, gone, many)
+        return Verdict(Outcome.FAIL if wrong else Outcome.PASS, value, gone, many, there)
 
     def _value(self, known: list[Any]) -> float:
         if self.whole:

@@ -10,18 +10,22 @@ from dataclasses import dataclass
 
 from pyroaring import BitMap
 
+from bigdebug.agents.outlines import Outline, loses
 from bigdebug.localize.progress import Course, Progress
 from bigdebug.model import Outcome
 
 
 @dataclass(frozen=True)
 class Answer:
-    """The outcome on a set, the number that the output holds there, NaN if it holds none, whether there is no such output any more, and of all outputs as a whole how many there are."""
+    """The outcome on a set, the number that the output holds there, NaN if it holds none, whether there is no such output any more, of all outputs as a whole how many there are, and
+    the outline of what there is.
+    """
 
     outcome: Outcome
     value: float = math.nan
     gone: bool = False
     outputs: int = 0
+    outline: Outline = None
 
     @property
     def fails(self) -> bool:
@@ -111,15 +115,15 @@ class Oracle:
     Verdicts are kept by what the set's roaring bitmap is written as (BigSift 4.4): sets of a million in few runs take some ten bytes. With ``pushed``, tests
     are pushed down (BigSift 4.2): it answers in the place of ``ask``, sooner, and as long as it is not seen to be wrong; what is asked ``anew``, it is not.
 
-    An output that is gone, or has no number any more where it has one (``holds``), or fewer outputs than there are (``most``), is not wrong, but nobody has seen it right: as long as it is to be ``there``,
-    that is unresolved. ``lost`` says that this was met.
+    An output that is gone, or has lost a value, or fewer outputs than there are, is not wrong, but nobody has seen it right: as long as it is to be ``there``, that is unresolved.
+    ``lost`` says that this was met.
     """
 
     def __init__(self, ask: Ask, budget: Budget, pushed: Ask | None = None) -> None:
         self._ask, self._budget, self._pushed = ask, budget, pushed
         self._known: dict[bytes, Answer] = {}
-        self.there = self.holds = self.lost = False
-        self.most = 0
+        self.there = self.lost = False
+        self._whole = Answer(Outcome.UNRESOLVED)
 
     def narrow(self, left: int) -> None:
         """Say how many candidates are left."""
@@ -137,7 +141,7 @@ class Oracle:
 
     def compare(self, whole: Answer) -> None:
         """Take what is said of all candidates for what is to be there."""
-        self.holds, self.most = math.isfinite(whole.value), whole.outputs
+        self._whole = whole
 
     def answers(self, sets: Sequence[BitMap]) -> list[Answer]:
         """The answers for ``sets``; those that are known are not asked again. Raises Spent."""
@@ -159,10 +163,14 @@ class Oracle:
         return [self._taken(answer) for answer in self._ask(sets)]
 
     def _taken(self, answer: Answer) -> Answer:
-        if not answer.passes or not (answer.gone or answer.outputs < self.most or (self.holds and math.isnan(answer.value))):
+        if not answer.passes:
+            return answer
+        whole = self._whole
+        lost = loses(whole.outline, answer.outline)
+        if not (lost or answer.gone or answer.outputs < whole.outputs or (math.isnan(answer.value) and not math.isnan(whole.value))):
             return answer
         self.lost = True
-        return Answer(Outcome.UNRESOLVED if self.there else Outcome.PASS, answer.value, gone=True)
+        return Answer(Outcome.UNRESOLVED if self.there else Outcome.PASS, math.nan if lost else answer.value, gone=True)  # the number that is left is another one
 
     def unpushed(self) -> None:
         """What answered in the place of the program was the program itself: what is known stands."""

@@ -77,10 +77,20 @@ def test_a_corrupt_row_that_all_others_are_joined_with_is_the_cause(dbg: Any, sp
     assert "not there any more" in found.explanation
 
 
-@pytest.mark.parametrize("test", ["total < 0", lambda row: (row.total or 0) < 0], ids=["condition", "function"])
+@pytest.mark.parametrize("test", ["total < 0", "n > 0 and coalesce(total, 0) < 0", lambda row: (row.total or 0) < 0], ids=["condition", "condition that takes NULL for right", "function"])
 def test_a_row_without_which_nothing_is_known_is_not_what_is_named_first(dbg: Any, spark: Any, test: Any) -> None:
-    sold = orders(spark, {6: -900.0, 10: -900.0}).join(shops(spark), "shop", "left").groupBy("shop").agg(F.sum(F.expr("amount * factor")).alias("total"))
+    sold = orders(spark, {6: -900.0, 10: -900.0}).join(shops(spark), "shop", "left").groupBy("shop").agg(F.sum(F.expr("amount * factor")).alias("total"), F.count("*").alias("n"))
     found = dbg.localize(sold, test)
+    assert (found.verdict, named(found)) == ("ambiguous", [{(6, 2, -900.0), (10, 2, -900.0)}])
+    assert might_be(found) == {(2, "shop 2", 1.0)}
+
+
+@pytest.mark.parametrize("test", [lambda row: row.both.mean < -50, "both.mean < -50"], ids=["function", "condition"])
+def test_a_value_within_a_row_that_is_null_or_nan_without_a_record_is_not_right_without_it(dbg: Any, spark: Any, test: Any) -> None:
+    """The means are beside a count, and NaN where there is no factor."""
+    of_each = F.expr("amount * coalesce(factor, double('NaN'))")
+    sold = orders(spark, {6: -900.0, 10: -900.0}).join(shops(spark), "shop", "left").groupBy("shop")
+    found = dbg.localize(sold.agg(F.struct(F.count("*").alias("n"), F.avg(of_each).alias("mean")).alias("both")), test)
     assert (found.verdict, named(found)) == ("ambiguous", [{(6, 2, -900.0), (10, 2, -900.0)}])
     assert might_be(found) == {(2, "shop 2", 1.0)}
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from inspect import signature
 from typing import Any, NamedTuple, Protocol
@@ -14,6 +14,7 @@ from pyspark.sql.types import ArrayType, MapType, NumericType, StructType, UserD
 from bigdebug.agents.check import Check
 from bigdebug.agents.judges import Judge, number
 from bigdebug.agents.moments import moments
+from bigdebug.agents.outlines import loses, outline
 from bigdebug.errors import LocalizeError
 from bigdebug.localize.oracle import Answer
 from bigdebug.model import Outcome
@@ -89,13 +90,14 @@ class ByFunction:
 
 @dataclass(frozen=True)
 class ByCondition:
-    """A condition of Spark's that holds for a wrong row, as the user gave it and as it is computed; ``number`` is the place of the column that it is about, if
-    it is about a number.
+    """A condition of Spark's that holds for a wrong row, as the user gave it and as it is computed; ``about`` are the places of the columns that it is about,
+    ``number`` that of the last one of these that is a number, if one is.
     """
 
     condition: Column | str
     computed: Expr
     number: int | None
+    about: tuple[int, ...]
     whole: bool = False
 
     @classmethod
@@ -108,9 +110,8 @@ class ByCondition:
                 remedy="Select what it is about, or give a function of a Row.",
             )
         asked = {column.exprId().id() for column in users.items(met.condition().references().toSeq())}
-        columns = enumerate(users.items(plan.output()))
-        numbers = [i for i, column in columns if column.exprId().id() in asked and is_number(column.dataType().sql())]
-        return cls(condition, met.condition(), numbers[-1] if numbers else None)
+        about = {i: column.dataType().sql() for i, column in enumerate(users.items(plan.output())) if column.exprId().id() in asked}
+        return cls(condition, met.condition(), max((i for i, kind in about.items() if is_number(kind)), default=None), tuple(about))
 
     def columns(self, catalyst: Catalyst) -> list[Expr]:
         """Whether it holds, and whether that can be computed."""
@@ -121,7 +122,7 @@ class ByCondition:
             return Answer(Outcome.UNRESOLVED)
         if any(each.more[0] for each in given):
             outcome = Outcome.FAIL
-        elif all(each.more[0] is None for each in given):
+        elif all(each.more[0] is None or (before is not None and lost(before, each.row, self.about)) for each in given):
             return GONE
         else:
             outcome = Outcome.PASS
@@ -133,9 +134,10 @@ class ByCondition:
         return answer
 
 
-def lost(before: Row, row: Row) -> bool:
-    """Whether a value that a row had is NULL on fewer records."""
-    return any(value is None and was is not None for was, value in zip(before, row))
+def lost(before: Row, row: Row, about: Iterable[int] | None = None) -> bool:
+    """Whether a value that a row had, of columns that a test is ``about``, is NULL on fewer records, or no number any more."""
+    places = range(len(before)) if about is None else about
+    return any(loses(outline(before[i]), outline(row[i])) for i in places)
 
 
 def test_of(trace: LineageFrame, test: Any, key: Any, whole: Any, raises: bool) -> Test:
