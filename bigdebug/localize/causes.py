@@ -30,6 +30,9 @@ EVERY_SIZE = 64
 AGAIN = 6
 """So often the least that is wrong alone is tried once more: of tests that toss a coin, one in some hundreds is taken for one that repeats itself."""
 
+RIGHT = 3
+"""So often it is tried once more that the output is right without the repair, for a coin rarely shows its other side again; and that it is wrong with all, where nothing is known that is wrong alone."""
+
 ALONE = 64
 """Members of what is wrong alone, at most: to look for more takes a test or two for each, and tells nobody anything."""
 
@@ -162,8 +165,9 @@ class _Searching:
     def _stands(self, repair: BitMap) -> bool:
         """Whether the test repeats itself, and, where tests are pushed down, the program itself says so of all that is named."""
         oracle, found, every = self._oracle, self.found, self._every
-        known = [] if oracle.pushed and len(every) > CONFIRMED else [every]  # the program's own run has shown it, and what each adds
-        if not _repeats(oracle, [*known, every - repair, *AGAIN * [every - repair if found.alone is None else found.alone]]):
+        seen = oracle.pushed and len(every) > CONFIRMED  # the program's own run has shown that it is wrong, and what each adds the same: one more on so many takes as long
+        known = [every - repair] if seen else [every, *RIGHT * [every - repair]]
+        if not _repeats(oracle, [*known, *(RIGHT * [every] if found.alone is None else AGAIN * [found.alone])]):
             return False
         fewer = [every - (repair - BitMap([member])) for member in repair] if len(repair) > 1 else []
         needed = all(answer.fails for answer in oracle.answers(fewer))  # without all but one it may be gone, and not wrong: that one only lets it be there
