@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from bigdebug.mining.atoms import KINDS, TRAITS, Atom, Column, Contains, Equal, HasTrait, Limit, Nothing, OfKind, Reads
 from bigdebug.mining.fields import Cell, Long, Mark, Path
+from bigdebug.mining.times import Since, ascending, kind, roundest
 
 Value = TypeVar("Value")
 
@@ -29,6 +30,7 @@ def candidates(column: Column, bad: npt.NDArray[Any], healthy: npt.NDArray[Any],
     here = [each for each in np.flatnonzero(bad).tolist() if type(cells[each]) is str]
     general: list[Atom] = [Nothing(path), *(OfKind(path, kind) for kind in KINDS)]
     yield from _limits(path, column.lengths, bad, healthy, length=True)
+    yield from _times(column, bad, healthy)
     least -= 1e-9  # sums of shares differ in their last digits
     if sum(bad[here]) >= least:
         general += [Reads(path, True), Reads(path, False), *(HasTrait(path, trait) for trait in TRAITS)]
@@ -45,7 +47,25 @@ def _comparable(value: Cell) -> bool:
 def _limits(
     path: Path, values: npt.NDArray[np.float64], bad: npt.NDArray[Any], healthy: npt.NDArray[Any], length: bool,
 ) -> Iterator[Atom]:
-    """The limits below which, and from which on, bad ones are best told from the others, and those that leave no bad one out."""
+    """Limits of numbers."""
+    for low, high, least in _cuts(values, bad, healthy):
+        yield Limit(path, _roundest(low, high), least, length)
+
+
+def _times(column: Column, bad: npt.NDArray[Any], healthy: npt.NDArray[Any]) -> Iterator[Atom]:
+    """Limits of dates and times, of each kind that bad ones have."""
+    kinds = [of for of in dict.fromkeys(kind(column.cells[each]) for each in np.flatnonzero(bad).tolist()) if of is not None]
+    numbers = {cell: number for number, cell in enumerate(column.cells)} if kinds else {}
+    for of in kinds:
+        known = ascending(cell for cell in column.cells if kind(cell) == of)
+        ranks = np.full(len(column.cells), math.nan)
+        ranks[[numbers[cell] for cell in known]] = range(len(known))
+        for low, high, least in _cuts(ranks, bad, healthy):
+            yield Since(column.path, roundest(known[int(low)], known[int(high)]), least)
+
+
+def _cuts(values: npt.NDArray[np.float64], bad: npt.NDArray[Any], healthy: npt.NDArray[Any]) -> Iterator[tuple[float, float, bool]]:
+    """Between which two values, from the second one on (True) or up to the first, bad ones are best told from the others, and where no bad one is left out."""
     at = np.flatnonzero(~np.isnan(values))
     if not len(at) or not bad[at].any():
         return
@@ -64,7 +84,7 @@ def _limits(
         for end in dict.fromkeys([int(np.argmax(scores)), int(every)]):
             low, high = (end - 1, end) if least else (end, end + 1)
             if low >= 0 and high < len(levels):
-                yield Limit(path, _roundest(float(levels[low]), float(levels[high])), least, length)
+                yield float(levels[low]), float(levels[high]), least
 
 
 def _roundest(low: float, high: float) -> float:

@@ -25,6 +25,7 @@ from bigdebug.mining.candidates import _roundest
 from bigdebug.mining.conjunctions import GAIN
 from bigdebug.mining.fields import COUNT, Mark, Reading, cell, number, reading
 from bigdebug.mining.predicates import Clause, Separation, separating
+from bigdebug.mining.times import Since, roundest
 
 HEADER = "year,month,day,dep_time,arr_delay,carrier,origin"
 
@@ -347,11 +348,13 @@ def test_of_wide_records_fewer_are_looked_at(monkeypatch: pytest.MonkeyPatch) ->
 
 
 PATH = ("x",)
+NOON, UTC = datetime.datetime(2024, 1, 1, 12), datetime.timezone.utc
 CELLS = [None, Mark.MISSING, Mark.STRANGE, Mark.NAN, Mark.TRUE, 0, 1, -2.5, 10**30, math.inf, decimal.Decimal("1.5"), "", " ", "NA", "1", " 2 ", "1e3", "1_0", "inf",
-         "x", "a-b", "é", "\t", datetime.date(2024, 1, 1), b"q", cell("x" * 50_000)]
+         "x", "a-b", "é", "\t", datetime.date(2024, 1, 1), b"q", cell("x" * 50_000), "2024-01-02", "2024-01", NOON, NOON.replace(tzinfo=UTC)]
 ATOMS = st.one_of(
     st.builds(Equal, st.just(PATH), st.sampled_from(CELLS[:2] + CELLS[3:]), st.booleans()),
     st.builds(Limit, st.just(PATH), st.sampled_from([-2.5, 0.0, 1.0, 1.5, 3.0, 1e30, 5e4]), st.booleans(), st.booleans()),
+    st.builds(Since, st.just(PATH), st.sampled_from(["2024", "2024-01-02", datetime.date(2024, 1, 1), NOON, NOON.replace(tzinfo=UTC)]), st.booleans()),
     st.builds(Reads, st.just(PATH), st.booleans()),
     st.builds(Contains, st.just(PATH), st.sampled_from("-x1 "), st.booleans()),
     st.builds(OfKind, st.just(PATH), st.sampled_from(["text", "a number", "true or false"])),
@@ -383,6 +386,36 @@ def test_a_limit_separates_what_it_is_between(one: float, other: float) -> None:
 @pytest.mark.parametrize(("low", "high", "limit"), [(-1, 1, 0), (99, 200, 200), (180.2, 199.7, 190), (0.51, 0.62, 0.6), (-260, -190, -200), (5, 6, 6)])
 def test_a_limit_is_short_to_write(low: float, high: float, limit: float) -> None:
     assert _roundest(low, high) == pytest.approx(limit)
+
+
+DAYS = [datetime.datetime(2024, 1, 1, 12) + datetime.timedelta(each) for each in range(250)]
+
+
+@pytest.mark.parametrize(("written", "limit"), [
+    (lambda day: ("x", day), "field 1 >= datetime.datetime(2024, 7, 19, 0, 0)"),
+    (lambda day: ("x", day.replace(tzinfo=UTC)), "field 1 >= datetime.datetime(2024, 7, 19, 0, 0, tzinfo=datetime.timezone.utc)"),
+    (lambda day: {"day": day.date()}, "day >= datetime.date(2024, 7, 19)"),
+    (lambda day: day.isoformat(), "the record >= '2024-07-19'"),
+    (lambda day: f"x,{day:%Y/%m/%d},1", "field 1 >= '2024/07/19'"),
+    (lambda day: {"since": day - DAYS[0]}, "since >= datetime.timedelta(days=200)"),
+], ids=["naive", "aware", "dates", "texts", "lines", "spans"])
+def test_dates_and_times_have_limits_however_they_are_written(written: Any, limit: str) -> None:
+    early, late = [written(day) for day in DAYS[:200]], [written(day) for day in DAYS[200:]]
+    clause = separating(late, early).clauses[0]
+    assert (clause.text, clause.score) == (limit, 1.0)
+    assert all(map(clause.check, late))
+    assert not any(map(clause.check, early))
+    assert best(early, late).endswith(limit.partition(" >= ")[2])
+    assert " < " in best(early, late)
+    assert pickle.loads(pickle.dumps(clause)).check(late[0])
+
+
+@given(st.lists(st.datetimes(), min_size=2, max_size=2, unique=True))
+def test_a_limit_of_times_separates_what_it_is_between(pair: list[datetime.datetime]) -> None:
+    low, high = sorted(pair)
+    for written in (lambda moment: moment, lambda moment: moment.isoformat(" "), datetime.datetime.date):
+        if written(low) < written(high):
+            assert written(low) < roundest(written(low), written(high)) <= written(high)
 
 
 def test_the_number_of_fields_is_a_field() -> None:
