@@ -51,12 +51,14 @@ class Subject:
         return BitMap(np.flatnonzero(np.isin(self.candidates, list(ids))).astype(np.uint32))
 
     def repaired_by(self, repairs: Sequence[Ids]) -> list[bool]:
-        """Whether the output is right without each of ``repairs``; one that has none of its candidates does nothing for it.
+        """Whether the output is right without each of ``repairs``, and there as it was; one that has none of its candidates does nothing for it.
 
         Where tests are pushed down, few are asked of the program itself, and of many the first one that repairs.
         """
         every = BitMap(range(len(self.candidates)))
         places = [self.places(each) for each in repairs]
+        if any(0 < len(each) < len(every) for each in places):  # what is right is to be there: a NULL is a value that is lost
+            self.oracle.compare(self.oracle.answers([every])[0])
         sets = [every - each for each in places if each]
         few = self.oracle.pushed and len(sets) <= FEW
         said = self.oracle.anew(sets) if few else self.oracle.answers(sets)

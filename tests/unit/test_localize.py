@@ -592,6 +592,24 @@ def test_an_output_that_a_fault_of_another_explains_may_have_a_fault_of_its_own(
     assert fault.partly == [frozenset([1]), frozenset([3])]
 
 
+def test_what_takes_the_value_of_another_output_away_does_not_explain_that_one() -> None:
+    """Without the wrong rate 1 there is no total: the two facts of a million are wrong in it, too."""
+    facts, budget = {2: 10**6, 3: 10**6, 4: 1}, Budget()
+
+    def total(here: set[int]) -> Answer:
+        known = [facts[each] for each in here if each in facts]
+        if 1 not in here or not known:
+            return Answer(Outcome.PASS, gone=not known)
+        return Answer(Outcome.FAIL if 1_000 * sum(known) > 10**5 else Outcome.PASS, 1_000 * sum(known))
+
+    def ask(sets: Sequence[BitMap]) -> list[Answer]:
+        return [total({each + 1 for each in places}) for places in sets]
+
+    rates = subject([0, 1], lambda here: 1 in here, budget)
+    known = faults([rates, Subject(np.array([1, 2, 3, 4]), Oracle(ask, budget))], budget)
+    assert [(fault.repair, fault.explains) for fault in known.found] == [(frozenset([1]), [0]), (frozenset([2, 3]), [1])]
+
+
 def test_of_a_fault_that_is_certain_what_else_would_repair_some_is_named_besides() -> None:
     budget = Budget()
     for outputs in ([{1: 900, 2: 20}, {1: 90, 3: 20, 4: 1}], [{1: 90, 3: 20}, {1: 900, 2: 20, 4: 1}]):  # the certain one first, and last
