@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
 from pyroaring import BitMap
 
 from bigdebug.localize.causes import CONFIRMED, Cause, State, cause
-from bigdebug.localize.oracle import ENDS, Answer, Budget, Oracle, why
+from bigdebug.localize.oracle import ENDS, Answer, Budget, Oracle, Spent, why
 from bigdebug.localize.progress import Step
 from bigdebug.localize.rivals import instead
-from bigdebug.localize.suspicion import EACH, Suspicion, suspicion, unsuspected
+from bigdebug.localize.suspicion import EACH, Ranking, Suspicion, suspicion, unsuspected
 
 Asked = Mapping[int, Sequence[BitMap]]
 """Sets that are asked about, by the number of the output."""
@@ -125,6 +126,15 @@ class Faults:
         self.ended = self.ended or others.ended
 
 
+@dataclass(frozen=True)
+class Effort:
+    """How much is worth its tests: so many sets are asked about ``at_once``, of up to ``each_of`` candidates each is left out once, and a ranking takes what it ``affords``."""
+
+    at_once: int
+    each_of: int
+    affords: Callable[[int], bool]
+
+
 def faults(subjects: Sequence[Subject], budget: Budget, at_once: int = 1, each_of: int = EACH) -> Faults:
     """The faults behind several outputs; those of few candidates come first, and what repairs one is tried on the others.
 
@@ -133,7 +143,7 @@ def faults(subjects: Sequence[Subject], budget: Budget, at_once: int = 1, each_o
     outputs that nothing repairs so, then for what they are gone without: the only record that corrupt ones are joined with is none that they are right without.
     Raises nothing where the search is ended.
     """
-    known, gone = Faults(), list[int]()
+    known, gone, effort = Faults(), list[int](), Effort(at_once, each_of, partial(_spares, budget))
     smallest = sorted(range(len(subjects)), key=lambda i: len(subjects[i].candidates))
     for there, numbers in ((True, smallest), (False, gone)):
         for number in numbers:
@@ -142,8 +152,8 @@ def faults(subjects: Sequence[Subject], budget: Budget, at_once: int = 1, each_o
             subject.oracle.there = there and len(subject.candidates) > 1
             budget.course.look(subject.name, len(subject.candidates))
             try:
-                if not _explained(known, number, subject, at_once, each_of):
-                    _searched(known, number, subject, at_once, each_of)
+                if not _explained(known, number, subject, effort):
+                    _searched(known, number, subject, effort)
                 budget.course.explained += any(number in fault.explains for fault in known.found)
             except ENDS as end:
                 known.ended = why(end)
@@ -179,7 +189,7 @@ def by_order(found: Sequence[Fault], unordered: Collection[int]) -> list[Fault]:
     return parted
 
 
-def _explained(known: Faults, number: int, subject: Subject, at_once: int, each_of: int) -> bool:
+def _explained(known: Faults, number: int, subject: Subject, effort: Effort) -> bool:
     """Whether a fault that is known explains an output, too; of what might be the cause, that comes first which explains all.
 
     Where that leaves others behind, it is the cause of both only if nothing else is of this one. What else this one is right without is noted: it may have a fault of its own.
@@ -193,24 +203,24 @@ def _explained(known: Faults, number: int, subject: Subject, at_once: int, each_
             if not subject.oracle.there and subject.loses(fault.repair):
                 fault.lost.append(len(subject.candidates))
             fault.add_partly(option for option in options if option not in able)
-            others = [each for each in _besides(known, number, subject, fault.repair, each_of) if each not in able]
+            others = [each for each in _besides(known, number, subject, fault.repair, effort) if each not in able]
             fault.add_partly(others)
             if fault.partly and not (fault.instead or fault.settled or others):
-                own = _cause(known, number, subject, at_once, each_of)
+                own = _cause(known, number, subject, effort)
                 if _is_only(own) and own.repair is not None and subject.ids(own.repair) == fault.repair:
                     fault.cause, fault.vital, fault.tied, fault.settled = own, frozenset(), frozenset(), True
             return True
     return False
 
 
-def _besides(known: Faults, number: int, subject: Subject, repair: Ids, each_of: int) -> list[Ids]:
+def _besides(known: Faults, number: int, subject: Subject, repair: Ids, effort: Effort) -> list[Ids]:
     """What else an output that ``repair`` repairs is right without, or not there without."""
     size, oracle = len(subject.candidates), subject.oracle
     every, places = BitMap(range(size)), subject.places(repair)
     if size == len(places):
         return []
     oracle.compare(oracle.answers([every])[0])
-    suspected = known.suspected[number] = suspicion(oracle, size, min(each_of, BESIDE))
+    suspected = known.suspected[number] = suspicion(oracle, size, min(effort.each_of, BESIDE))
     found = [*instead(oracle, suspected, every, places), *(BitMap([each]) for each in suspected.vital if each not in places)]
     if oracle.pushed:  # what each record adds has said so, and not the program
         found = [each for each, answer in zip(found, oracle.anew([every - each for each in found[: CONFIRMED // size]])) if answer.passes or answer.gone]
@@ -222,12 +232,12 @@ def _is_only(cause_of: Cause) -> bool:
     return cause_of.state is State.FOUND and cause_of.sure and not (cause_of.untried or cause_of.instead or cause_of.vital or cause_of.tied or cause_of.gone)
 
 
-def _searched(known: Faults, number: int, subject: Subject, at_once: int, each_of: int) -> None:
+def _searched(known: Faults, number: int, subject: Subject, effort: Effort) -> None:
     subject.oracle.narrow(len(subject.candidates))
-    cause_of = _cause(known, number, subject, at_once, each_of)
+    cause_of = _cause(known, number, subject, effort)
     if subject.oracle.pushed and not _stands(cause_of.state, subject):
         subject.oracle.distrust()
-        cause_of = _cause(known, number, subject, at_once, each_of)
+        cause_of = _cause(known, number, subject, effort)
     if cause_of.state is State.ENDED:
         known.ended = cause_of.why
     elif cause_of.state is not State.FOUND:
@@ -238,15 +248,28 @@ def _searched(known: Faults, number: int, subject: Subject, at_once: int, each_o
         known.found.append(Fault(repair, [number], cause_of, alone, others, vital=subject.ids(cause_of.vital), tied=subject.ids(cause_of.tied), settled=_is_only(cause_of)))
 
 
-def _cause(known: Faults, number: int, subject: Subject, at_once: int, each_of: int) -> Cause:
+def _cause(known: Faults, number: int, subject: Subject, effort: Effort) -> Cause:
     size = len(subject.candidates)
     known.suspected[number] = unsuspected(size)
     whole, nothing = subject.oracle.answers([BitMap(range(size)), BitMap()])
     subject.oracle.compare(whole)
     subject.oracle.course.step = Step.SUSPECTING
     if whole.fails and not nothing.fails:  # else there is nothing to be suspected of
-        known.suspected[number] = suspicion(subject.oracle, size, each_of)
-    return cause(subject.oracle, known.suspected[number], at_once)
+        ranking = Ranking(subject.oracle, size, effort.each_of, effort.affords)
+        try:
+            known.suspected[number] = ranking.suspicion()
+        except ENDS as end:
+            return Cause(repair=ranking.enough, why=why(end), size=size)
+    return cause(subject.oracle, known.suspected[number], effort.at_once)
+
+
+def _spares(budget: Budget, tests: int) -> bool:
+    """Whether as many tests are left behind so many: a ranking that leaves none for the search finds nothing."""
+    try:
+        budget.check(2 * tests)
+    except Spent:
+        return False
+    return True
 
 
 def _stands(state: State, subject: Subject) -> bool:

@@ -409,6 +409,34 @@ def test_an_interruption_leaves_an_honest_answer_and_so_does_who_stops_it(after:
             assert [fault.repair for fault in known.found] == [frozenset([33])]
 
 
+@pytest.mark.parametrize(("size", "most"), [(EACH - 1, 100), (EACH - 1, 1_500), (EACH - 1, EACH), (EACH + 1, 100), (EACH + 1, 400), (200, 40)])
+def test_a_small_budget_is_not_eaten_by_the_ranking(size: int, most: int) -> None:
+    values, budget = [1.0] * size, Budget(most)
+    values[size // 2 + 7] = 1e6
+    asked = of_values(values, sum, lambda value: value > 5e5, budget)
+    known = faults([Subject(np.arange(size), asked)], budget)
+    assert [fault.repair for fault in known.found] == [frozenset([size // 2 + 7])]
+    assert (known.ended is None) == (most >= 400), "where there is enough for it, it is confirmed as well"
+
+
+@pytest.mark.parametrize("blocks", [10, BLOCKS, 2 * BLOCKS, EACH])
+def test_what_a_ranking_that_is_interrupted_has_seen_to_repair_is_told(blocks: int) -> None:
+    size, left = (EACH, EACH) if blocks == EACH else (5_000, blocks + 2)
+
+    def ask(sets: Sequence[BitMap]) -> list[Answer]:
+        nonlocal left
+        left -= len(sets)
+        if left < 0:
+            raise KeyboardInterrupt
+        return [FAIL if 33 in each else PASS for each in sets]
+
+    budget = Budget()
+    known = faults([Subject(np.arange(size), Oracle(ask, budget))], budget)
+    assert known.ended == "it was interrupted"
+    assert all(33 in fault.repair and len(fault.repair) < size // 50 for fault in known.found)
+    assert bool(known.found) == (blocks > 10)
+
+
 def test_how_many_candidates_are_left_is_known_as_they_become_fewer() -> None:
     budget, left = Budget(), list[int]()
 
