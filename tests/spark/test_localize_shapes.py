@@ -131,6 +131,21 @@ def test_two_corrupt_records_that_one_takes_along_do_not_make_it_the_culprit(dbg
     assert "Nothing comes of ('a', 1000)" in " ".join(found.fault_sets[0].evidence)
 
 
+@pytest.mark.parametrize("whole", [False, True])
+def test_what_a_value_is_null_without_is_not_the_culprit_beside_a_key_that_is_a_number(dbg: Any, whole: bool) -> None:
+    """Both facts of 1000 are corrupt; without the rate, which is right, there is no total."""
+    facts, rates = dbg.context.parallelize([(7, 1), (7, 1_000), (7, 1_000), (8, 3)], 2), dbg.context.parallelize([(7, 2), (8, 2)], 1)
+    totals = captured(dbg, facts.groupByKey(2).leftOuterJoin(rates).map(lambda out: (out[0], None if out[1][1] is None else sum(out[1][0]) * out[1][1])))
+
+    def wrong(out: Any) -> bool:
+        return out[1] is not None and out[1] > 50
+
+    found = dbg.localize(totals, whole=lambda outs: any(map(wrong, outs))) if whole else dbg.localize(totals, wrong)
+    (fault_set,) = found.fault_sets
+    assert (found.verdict, blamed(found)) == ("ambiguous", [[(7, 1_000), (7, 1_000)]])
+    assert [[source.record for source in each] for each in fault_set.instead] == [[(7, 2)]]
+
+
 def test_nan_is_a_key_that_outputs_share(dbg: Any) -> None:
     """Each NaN is a group of its own, as in PySpark."""
     report = captured(dbg, dbg.context.parallelize([1, 1_000, 2], 2).map(lambda n: (math.nan, n)).reduceByKey(add, 2))
