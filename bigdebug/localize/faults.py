@@ -49,7 +49,13 @@ class Subject:
 
     def places(self, ids: Ids) -> BitMap:
         """Where those of ``ids`` stand that are candidates of this output."""
-        return BitMap(np.flatnonzero(np.isin(self.candidates, list(ids))).astype(np.uint32))
+        wanted = np.array(sorted(ids), dtype=np.int64)
+        at = np.searchsorted(self.candidates, wanted)
+        return BitMap([int(place) for place, each in zip(at, wanted) if place < len(self.candidates) and self.candidates[place] == each])
+
+    def has(self, ids: Ids) -> bool:
+        """Whether all of ``ids`` are candidates of this output."""
+        return len(self.places(ids)) == len(ids)
 
     def repaired_by(self, repairs: Sequence[Ids]) -> list[bool]:
         """Whether the output is right without each of ``repairs``, and there as it was; one that has none of its candidates does nothing for it.
@@ -80,7 +86,7 @@ class Fault:
     some would not be there without. Without any of ``vital``, the first output is not there; ``tied`` may be what is wrong, and the repair what they are joined with. If it is ``settled``, nothing else is the cause of one of the outputs: then what
     ``partly`` has may be a fault besides, and is not needed to explain anything.
 
-    ``lost`` are of how many candidates those further outputs were made that are not there without it. ``cause`` is that of the first output, with its candidates called by their places; ``alone`` are wrong by themselves there.
+    ``shares`` are outputs that are right only without other faults as well, and ``lost`` of how many candidates those further outputs were made that are not there without it. ``cause`` is that of the first output, with its candidates called by their places; ``alone`` are wrong by themselves there.
     """
 
     repair: Ids
@@ -93,6 +99,7 @@ class Fault:
     tied: Ids = frozenset()
     settled: bool = False
     lost: list[int] = field(default_factory=list)
+    shares: list[int] = field(default_factory=list)
 
     @property
     def gone(self) -> bool:
@@ -120,7 +127,7 @@ class Faults:
 
     def take(self, others: Faults, numbers: Sequence[int]) -> None:
         """Add what is known of others, which are ``numbers`` here."""
-        self.found += [replace(fault, explains=[numbers[each] for each in fault.explains]) for fault in others.found]
+        self.found += [replace(fault, explains=[numbers[each] for each in fault.explains], shares=[numbers[each] for each in fault.shares]) for fault in others.found]
         self.suspected.update((numbers[each], known) for each, known in others.suspected.items())
         self.strange.update((numbers[each], state) for each, state in others.strange.items())
         self.ended = self.ended or others.ended
@@ -152,9 +159,9 @@ def faults(subjects: Sequence[Subject], budget: Budget, at_once: int = 1, each_o
             subject.oracle.there = there and len(subject.candidates) > 1
             budget.course.look(subject.name, len(subject.candidates))
             try:
-                if not _explained(known, number, subject, effort):
+                if not (_explained(known, number, subject, effort) or _shared(known, number, subject, effort)):
                     _searched(known, number, subject, effort)
-                budget.course.explained += any(number in fault.explains for fault in known.found)
+                budget.course.explained += any(number in (*fault.explains, *fault.shares) for fault in known.found)
             except ENDS as end:
                 known.ended = why(end)
             if known.ended is not None:
@@ -192,11 +199,12 @@ def by_order(found: Sequence[Fault], unordered: Collection[int]) -> list[Fault]:
 def _explained(known: Faults, number: int, subject: Subject, effort: Effort) -> bool:
     """Whether a fault that is known explains an output, too; of what might be the cause, that comes first which explains all.
 
-    Where that leaves others behind, it is the cause of both only if nothing else is of this one. What else this one is right without is noted: it may have a fault of its own.
+    What has others than its candidates explains nothing: a part of it would do. Where that leaves others behind, it is the cause of both only if nothing else is of this one. What else this one is right without is noted: it may have a fault of its own.
     """
     for fault in known.found:
         options = [fault.repair, *fault.instead]
-        able = [option for option, repairs in zip(options, subject.repaired_by(options)) if repairs]
+        own = [option for option in options if subject.has(option)]
+        able = [option for option, repairs in zip(own, subject.repaired_by(own)) if repairs]
         if able:
             fault.repair, *fault.instead = able
             fault.explains.append(number)
@@ -206,11 +214,34 @@ def _explained(known: Faults, number: int, subject: Subject, effort: Effort) -> 
             others = [each for each in _besides(known, number, subject, fault.repair, effort) if each not in able]
             fault.add_partly(others)
             if fault.partly and not (fault.instead or fault.settled or others):
-                own = _cause(known, number, subject, effort)
-                if _is_only(own) and own.repair is not None and subject.ids(own.repair) == fault.repair:
-                    fault.cause, fault.vital, fault.tied, fault.settled = own, frozenset(), frozenset(), True
+                only = _cause(known, number, subject, effort)
+                if _is_only(only) and only.repair is not None and subject.ids(only.repair) == fault.repair:
+                    fault.cause, fault.vital, fault.tied, fault.settled = only, frozenset(), frozenset(), True
             return True
     return False
+
+
+def _shared(known: Faults, number: int, subject: Subject, effort: Effort) -> bool:
+    """Whether faults that are known explain an output together: it is there and right without all of them, and not without any fewer."""
+    sharing = [fault for fault in known.found if subject.has(fault.repair)]
+    while len(sharing) > 1 and subject.oracle.there:
+        fewer = [_together(fault for fault in sharing if fault is not left) for left in sharing]
+        right, *unneeded = subject.repaired_by([_together(sharing), *fewer])
+        if not right:
+            return False
+        if not any(unneeded):
+            others = _besides(known, number, subject, _together(sharing), effort)
+            for fault in sharing:
+                fault.shares.append(number)
+                fault.add_partly(others)
+            return True
+        del sharing[unneeded.index(True)]
+    return False
+
+
+def _together(some: Iterable[Fault]) -> Ids:
+    """The candidates of all of some faults."""
+    return frozenset[int]().union(*(fault.repair for fault in some))
 
 
 def _besides(known: Faults, number: int, subject: Subject, repair: Ids, effort: Effort) -> list[Ids]:

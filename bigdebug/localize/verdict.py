@@ -120,7 +120,7 @@ def _explained(verdict: str, judged: Sequence[Judged], known: Faults, seen: Seen
 def _caused(causes: Sequence[Judged], ended: bool, seen: Seen) -> str:
     """What was found of outputs that do not hang on the order of records."""
     faults = [each.fault for each in causes]
-    explained = sum(len(fault.explains) for fault in faults)
+    explained = len({number for fault in faults for number in (*fault.explains, *fault.shares)})
     what, of, are = _sized([len(fault.repair) for fault in faults]), _of(explained, seen), _are(explained)
     it_is, gone = "it is" if are == "is" else "they are", any(fault.gone for fault in faults)
     right = "right, or not there any more" if gone else "right"
@@ -184,8 +184,14 @@ def _fault_set(judged: Judged, ranked: Ranked, seen: Seen, records: Records) -> 
     said = [seen.said[number] for number in fault.explains[:TOLD] if seen.said and seen.said[number]]
     return FaultSet(
         _all(ranked(fault.repair), records), tuple(seen.outputs[number] for number in fault.explains),
-        (*said, *evidence(fault, ranked, records, bool(said))), tuple(_all(ranked(ids), records) for ids in others(fault)), judged.verdict, fault.unseen,
+        (*said, *evidence(fault, ranked, records, bool(said)), *_of_shared(fault, seen)), tuple(_all(ranked(ids), records) for ids in others(fault)), judged.verdict, fault.unseen,
     )
+
+
+def _of_shared(fault: Fault, seen: Seen) -> list[str]:
+    """That other faults are behind some outputs as well."""
+    outputs = [shown(seen.outputs[number]) for number in fault.shares[:TOLD]] + ([f"{len(fault.shares) - TOLD} more"] if len(fault.shares) > TOLD else [])
+    return [f"Only without other faults as well, these are right: {', '.join(outputs)}."] if outputs else []
 
 
 def _by_rank(fault: Fault, known: Faults, subjects: Sequence[Subject]) -> Ranked:

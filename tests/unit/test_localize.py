@@ -653,6 +653,22 @@ def test_a_fault_of_several_members_says_so_of_what_one_record_repairs_as_well()
     assert frozenset([3]) in fault.partly
 
 
+def test_an_output_that_two_faults_make_wrong_has_no_third_one() -> None:
+    budget = Budget()
+    known = faults([added({0: 1, 1: 1_000}, budget), added({2: 2_000, 3: 1}, budget), added({0: 1, 1: 1_000, 2: 2_000, 3: 1, 4: 1}, budget)], budget)
+    assert [(fault.repair, fault.explains, fault.shares, fault.partly) for fault in known.found] == [(frozenset([1]), [0], [2], []), (frozenset([2]), [1], [2], [])]
+    known = faults([added({0: 1, 1: 1_000}, budget), added({2: 60, 3: 60}, budget), added({1: 1_000, 2: 60, 3: 60, 4: 1}, budget)], budget)
+    assert [fault.shares for fault in known.found] == [[2], [2]]
+    assert all(frozenset([1, 3]) in fault.partly for fault in known.found), "one of the two at 60 would do as well, as it would of the second output"
+
+
+def test_a_fault_explains_no_output_that_was_not_made_of_all_of_it() -> None:
+    """The first output is wrong with either of 1 and 3, the second one was made of one of them: nobody is to read that the other one is wrong in it."""
+    budget = Budget()
+    known = faults([added({1: 900, 2: 1, 3: 900}, budget), added({2: 1, 3: 900, 4: 1, 5: 1}, budget)], budget)
+    assert [(fault.repair, fault.explains) for fault in known.found] == [(frozenset([1, 3]), [0]), (frozenset([3]), [1])]
+
+
 def test_what_only_adds_to_a_part_that_is_enough_is_said_of_no_output() -> None:
     """The second output is right without 1 alone: that it is without 1 and 3, too, says nothing of 3."""
     budget = Budget()

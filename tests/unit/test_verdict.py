@@ -117,6 +117,13 @@ def test_of_a_culprit_whose_others_were_not_all_left_out_one_by_one_that_is_said
     assert told_of.evidence[0] == "Of 5,000 others, 120 were left out one by one, the rest in blocks, in which one may take back what another one adds."
 
 
+def test_outputs_that_faults_share_are_counted_once_and_named_with_each() -> None:
+    found = told([fault(1, shares=[2]), fault(2, explains=[1], shares=[2])], outputs=3)
+    assert found.explanation == "without 2 faults of 1 and 1 records, all 3 wrong outputs are right, and without less they are not"
+    assert [each.outputs for each in found.fault_sets] == [("output 0",), ("output 1",)]
+    assert all("Only without other faults as well, these are right: 'output 2'." in each.evidence for each in found.fault_sets)
+
+
 def test_sets_are_named_as_sets() -> None:
     (told_of,) = told([fault(1, 2, explains=[0, 1], partly=[frozenset([1, 5]), frozenset([6])], settled=True)]).fault_sets
     assert told_of.evidence[0].startswith("Some of these outputs are right, or not there, without 'record 1' (lines[1]) with 'record 5' (lines[5]) or 'record 6' (lines[6]) as well")
@@ -190,5 +197,7 @@ def test_corrupt_records_that_outputs_share_are_the_culprits_of_all_and_no_other
     assert known.ended is None
     assert not known.strange
     assert {each for fault in known.found for each in fault.repair} == corrupt & set().union(*wrong)
-    assert sorted(number for fault in known.found for number in fault.explains) == list(range(len(subjects)))
+    explained, shared = [number for fault in known.found for number in fault.explains], [number for fault in known.found for number in fault.shares]
+    assert sorted([*explained, *set(shared)]) == list(range(len(subjects)))
+    assert all(shared.count(number) > 1 for number in shared)
     assert not any(fault.instead or fault.partly for fault in known.found)
