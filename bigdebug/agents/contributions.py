@@ -17,6 +17,7 @@ from bigdebug.agents.entered import Entered, Positions
 from bigdebug.agents.evaluate import Node
 from bigdebug.agents.guards.held import is_plain
 from bigdebug.agents.operations import Coalesced, Dealt, Stepped, United, Wire
+from bigdebug.agents.orders import arranged
 from bigdebug.agents.segments import Filter, FlatMap, Map
 from bigdebug.agents.stretches import Stretch
 
@@ -43,11 +44,11 @@ class Part:
     values: list[Any]
     pickled: bool
 
-    def between(self, stretches: Sequence[Stretch], wire: Wire, backwards: bool = False) -> Iterator[Any]:
-        """The values of some stretches; what may change is the caller's own. ``backwards``: the last record's come first, each record's in their order."""
-        if backwards:
+    def between(self, stretches: Sequence[Stretch], wire: Wire, order: int = 0) -> Iterator[Any]:
+        """The values of some stretches; what may change is the caller's own. In another ``order`` of the records, each record's are in theirs."""
+        if order:
             chosen = np.concatenate([np.arange(start, end) for start, end in stretches])
-            found: Iterable[Any] = (self.values[each] for each in chosen[np.argsort(-self.owners[chosen], kind="stable")].tolist())
+            found: Iterable[Any] = (self.values[each] for each in chosen[arranged(self.owners[chosen], order)].tolist())
         else:
             found = chain.from_iterable(self.values[start:end] for start, end in stretches)
         return map(wire.loads, found) if self.pickled else iter(found)

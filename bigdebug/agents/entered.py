@@ -11,13 +11,14 @@ import numpy.typing as npt
 
 from bigdebug.agents.guards.held import is_plain
 from bigdebug.agents.operations import NOTHING, Frames, Operation, Partitions, Wire
+from bigdebug.agents.orders import arranged
 
 Positions = npt.NDArray[np.int64]
 
 
 @dataclass
 class Entered:
-    """Records that the program is entered with, as frames by partition; a trial is given the chosen ones.
+    """Records that the program is entered with, as frames by partition; a trial is given the chosen ones, in an ``order`` (agents/orders.py).
 
     ``begins`` is the number of the first of them among all candidates, which are numbered in the order of operators, partitions and positions.
     """
@@ -27,7 +28,7 @@ class Entered:
     begins: int
     crossing: bool = False
     chosen: Positions = field(default_factory=lambda: np.empty(0, dtype=np.int64))
-    backwards: bool = False
+    order: int = 0
     _held: dict[int, list[Any]] = field(default_factory=dict)
 
     def run(self, parents: list[Partitions], wire: Wire) -> Partitions:
@@ -47,8 +48,10 @@ class Entered:
             held = list(wire.records(self.frames[split]))
             if all(map(is_plain, held)):  # others are read anew for each trial, which may change them
                 self._held[split] = held
-        wanted = (numbers - self.begins - sum(self.sizes[:split])).tolist()
-        return [held[place] for place in (reversed(wanted) if self.backwards else wanted)]
+        wanted = numbers - self.begins - sum(self.sizes[:split])
+        if self.order:
+            wanted = wanted[arranged(numbers, self.order)]
+        return [held[place] for place in wanted.tolist()]
 
 
 @dataclass

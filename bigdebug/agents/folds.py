@@ -23,6 +23,7 @@ from bigdebug.agents.evaluate import Evaluation, Node
 from bigdebug.agents.guards.held import is_plain
 from bigdebug.agents.merge import Combine, Gather
 from bigdebug.agents.operations import NOTHING, Exchanged, Fresh, Partitions, Stepped, Wire
+from bigdebug.agents.orders import arranged
 from bigdebug.agents.runs import Runs
 from bigdebug.agents.segments import no_leak
 from bigdebug.agents.stretches import Stretch, Stretches
@@ -43,20 +44,20 @@ class Combining:
     _known: dict[int, Any] = field(default_factory=dict)
     _stretched: dict[int, Stretches] = field(default_factory=dict)
 
-    def records(self, key: Any, chosen: Sequence[Sequence[Stretch]], backwards: bool) -> Iterable[Any]:
+    def records(self, key: Any, chosen: Sequence[Sequence[Stretch]], order: int) -> Iterable[Any]:
         """The only output of the operator, if any part has a chosen value."""
         with no_leak(self.wire.leaked):
-            combiners = [self._combiner(number, stretches, backwards) for number, stretches in enumerate(chosen) if stretches]
+            combiners = [self._combiner(number, stretches, order) for number, stretches in enumerate(chosen) if stretches]
             if not combiners:
                 return ()
-            combined = reduce(self.after.merge, reversed(combiners) if backwards else combiners)
+            combined = reduce(self.after.merge, _in_order(combiners, order))
             return ((key, combined if self.after.finish is None else self.after.finish(combined)),)
 
-    def _combiner(self, number: int, chosen: Sequence[Stretch], backwards: bool) -> Any:
+    def _combiner(self, number: int, chosen: Sequence[Stretch], order: int) -> Any:
         """Of some stretches of a part, as it arrives on the other side of the shuffle."""
         part = self.parts[number]
-        if backwards:
-            return self.given(self.held(self._folded(part.between(chosen, self.wire, backwards))))
+        if order:
+            return self.given(self.held(self._folded(part.between(chosen, self.wire, order))))
         whole = len(chosen) == 1 and chosen[0] == (0, len(part.values))
         if whole and number in self._known:
             return self.given(self._known[number])
@@ -99,13 +100,13 @@ class Gathering:
     after: Gather
     wire: Wire
 
-    def records(self, key: Any, chosen: Sequence[Sequence[Stretch]], backwards: bool) -> Iterable[Any]:
+    def records(self, key: Any, chosen: Sequence[Sequence[Stretch]], order: int) -> Iterable[Any]:
         """The outputs of the operator for the key."""
         lists: tuple[list[Any], ...] = tuple([] for _ in range(self.after.branches))
         those = list(zip(self.parts, chosen))
-        for part, stretches in reversed(those) if backwards else those:
+        for part, stretches in _in_order(those, order):
             if stretches:
-                lists[part.branch].extend(part.between(stretches, self.wire, backwards))
+                lists[part.branch].extend(part.between(stretches, self.wire, order))
         return self.after.finish(key, lists) if any(lists) else ()
 
 
@@ -128,11 +129,15 @@ class Folds:
     def __init__(self, key: Any, folding: Combining | Gathering, folded: _Folded, rest: Evaluation) -> None:
         self._key, self._folding, self._folded, self._rest = key, folding, folded, rest
 
-    def outputs(self, runs: Runs, backwards: bool) -> Iterator[Any]:
+    def outputs(self, runs: Runs, order: int) -> Iterator[Any]:
         """What the program gives, which is computed as it is read."""
         chosen = [_among(part, runs) for part in self._folding.parts]
-        self._folded.found = list(self._folding.records(self._key, chosen, backwards)) or NOTHING
+        self._folded.found = list(self._folding.records(self._key, chosen, order)) or NOTHING
         yield from chain.from_iterable(self._rest.result())
+
+
+def _in_order(those: Sequence[Any], order: int) -> Iterable[Any]:
+    return [those[place] for place in arranged(np.arange(len(those), dtype=np.int64), order).tolist()] if order else those
 
 
 def _among(part: Part, runs: Runs) -> list[Stretch]:

@@ -10,6 +10,7 @@ from typing import Any, Protocol
 from bigdebug.agents.emit import Combined, Emission, Emitted, Records, Shuffled
 from bigdebug.agents.frames import Dumps, Loads
 from bigdebug.agents.notes import Notes
+from bigdebug.agents.orders import ranks
 from bigdebug.agents.picked import Without
 from bigdebug.agents.segments import Leaked, OneToOne, Step
 from bigdebug.agents.spool import Spool
@@ -128,7 +129,7 @@ class Stepped:
 class Exchanged:
     """A wide operator. ``before`` is (partition, create, combine), ``merge`` what merges after the shuffle, or None.
 
-    ``stays`` and ``pairs`` as in the emissions. What partitions send arrives in their order, or, if ``backwards``, the other way around: in a shuffle any order may be.
+    ``stays`` and ``pairs`` as in the emissions. What partitions send arrives in their order, or in another ``order`` (agents/orders.py): in a shuffle any may be.
     """
 
     targets: int
@@ -138,17 +139,17 @@ class Exchanged:
     stays: bool = False
     pairs: bool = False
     crossing: bool = False
-    backwards: bool = False
+    order: int = 0
 
     def run(self, parents: list[Partitions], wire: Wire) -> Partitions:
         arriving: list[Frames] = [[] for _ in range(self.targets)]
         for branch, partitions in enumerate(parents):
+            called = ranks(len(partitions), self.order).tolist() if self.order else range(len(partitions))  # by which frames are put in order
             for split, records in enumerate(partitions):
                 if records is not NOTHING:
                     notes, emission = Notes(), self._emission(branch, wire)
                     emission.prepare(notes)
-                    called = len(partitions) - 1 - split if self.backwards else split  # by which frames are put in order
-                    frames = emission.frames(called, records, notes, Emitted(), wire.leaked)
+                    frames = emission.frames(called[split], records, notes, Emitted(), wire.leaked)
                     if self.stays:
                         arriving[split].extend(frames)
                     else:

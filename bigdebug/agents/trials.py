@@ -49,11 +49,11 @@ class Subject:
         self._keys = None if tried.keys is None else pickle.loads(tried.keys)
         self._moving = isinstance(tried.judge, Judge) and not tried.judge.whole and self._keys is not None and tried.moving
 
-    def verdicts(self, sets: Sequence[bytes], backwards: bool, folded: bool) -> list[Verdict]:
-        """What the judge says of sets. ``backwards``: of the records of a partition the last one comes first, and of what partitions send, that of the last one. ``folded``: as ``folds`` has it, if there is one."""
+    def verdicts(self, sets: Sequence[bytes], order: int, folded: bool) -> list[Verdict]:
+        """What the judge says of sets. In an ``order`` of the records of each partition, and of what partitions send (agents/orders.py). ``folded``: as ``folds`` has it, if there is one."""
         outputs = self._run if not folded or self.folds is None else self.folds.outputs
-        said = [(runs, self._judge.verdict(outputs(runs, backwards))) for runs in map(runs_of, sets)]
-        moving = self._moving and not backwards  # in another order, sums of others come out a little otherwise
+        said = [(runs, self._judge.verdict(outputs(runs, order))) for runs in map(runs_of, sets)]
+        moving = self._moving and not order  # in another order, sums of others come out a little otherwise
         return [verdict._replace(outcome=Outcome.UNRESOLVED) if moving and self._has_moved(verdict, runs) else verdict for runs, verdict in said]
 
     @cached_property
@@ -61,12 +61,12 @@ class Subject:
         """The program by what each candidate adds to the output's key; None where that cannot be said."""
         if self._keys is None or len(self._keys) != 1:
             return None
-        self._enter(self._candidates, False)
+        self._enter(self._candidates, 0)
         return folds(self._evaluation, self._keys[0], self._candidates)
 
-    def _run(self, runs: Runs, backwards: bool) -> Iterator[Any]:
+    def _run(self, runs: Runs, order: int) -> Iterator[Any]:
         """What the program gives on a set; whatever is raised is the judge's to hear."""
-        self._enter(self._candidates[numbers_of(runs)], backwards)
+        self._enter(self._candidates[numbers_of(runs)], order)
         yield from chain.from_iterable(self._evaluation.result())
 
     def _has_moved(self, verdict: Verdict, runs: Runs) -> bool:
@@ -85,23 +85,23 @@ class Subject:
         assert isinstance(self._judge, Judge)
         keys, self._keys = self._keys, None
         try:
-            self._enter(chosen, False)
+            self._enter(chosen, 0)
             return frozenset(written(each) for each in chain.from_iterable(self._evaluation.result()) if self._judge.wrong(each))
         except Exception:  # of the user's functions
             return None
         finally:
             self._keys = keys
 
-    def _enter(self, chosen: Positions, backwards: bool) -> None:
+    def _enter(self, chosen: Positions, order: int) -> None:
         for node in self._evaluation.nodes:
             operation = node.operation
             if isinstance(operation, Entered):
-                operation.chosen, operation.backwards = chosen, backwards
+                operation.chosen, operation.order = chosen, order
             elif isinstance(operation, OfKeys):
                 operation.keys = self._keys
                 operation = operation.operation
             if isinstance(operation, Exchanged):
-                operation.backwards = backwards
+                operation.order = order
 
 
 def written(output: Any) -> bytes | str:
@@ -114,7 +114,7 @@ def written(output: Any) -> bytes | str:
 
 @dataclass(frozen=True)
 class Trials:
-    """The task; it gives what kept it from the driver, if anything did. Tells ("ready",), and ("tried", verdicts, whether folded) for each ("try", subject, sets, backwards, folded) it is told, or ("declined", why) where only Spark can know."""
+    """The task; it gives what kept it from the driver, if anything did. Tells ("ready",), and ("tried", verdicts, whether folded) for each ("try", subject, sets, order, folded) it is told, or ("declined", why) where only Spark can know."""
 
     evaluation: Evaluation
     subjects: tuple[Tried, ...]
@@ -142,13 +142,13 @@ class Trials:
         subjects = [Subject(self.evaluation, tried) for tried in self.subjects]
         sealed.send(pickle.dumps([("ready",)]))
         while (message := sealed.receive()) is not None:
-            for order in pickle.loads(message):
-                if order[0] == "try":
+            for asked in pickle.loads(message):
+                if asked[0] == "try":
                     try:
-                        told: tuple[Any, ...] = self._tried(subjects[order[1]], *order[2:])
+                        told: tuple[Any, ...] = self._tried(subjects[asked[1]], *asked[2:])
                     except Declined as declined:
                         told = ("declined", str(declined))
                     sealed.send(pickle.dumps([told]))
 
-    def _tried(self, subject: Subject, sets: Sequence[bytes], backwards: bool, folded: bool) -> tuple[Any, ...]:
-        return "tried", subject.verdicts(sets, backwards, folded), folded and subject.folds is not None
+    def _tried(self, subject: Subject, sets: Sequence[bytes], order: int, folded: bool) -> tuple[Any, ...]:
+        return "tried", subject.verdicts(sets, order, folded), folded and subject.folds is not None

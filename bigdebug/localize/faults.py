@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -11,13 +11,10 @@ import numpy.typing as npt
 from pyroaring import BitMap
 
 from bigdebug.localize.causes import CONFIRMED, Cause, State, cause
-from bigdebug.localize.oracle import ENDS, Answer, Budget, Oracle, Spent, why
+from bigdebug.localize.oracle import ENDS, Budget, Oracle, Spent, why
 from bigdebug.localize.progress import Step
 from bigdebug.localize.rivals import instead
 from bigdebug.localize.suspicion import EACH, Ranking, Suspicion, suspicion, unsuspected
-
-Asked = Mapping[int, Sequence[BitMap]]
-"""Sets that are asked about, by the number of the output."""
 
 Ids = frozenset[int]
 """Candidates by their numbers among those of all outputs."""
@@ -28,9 +25,6 @@ OUTPUTS = 20
 
 BESIDE = 256
 """Of an output that a fault explains, up to so many candidates are left out one by one, to see whether it has a fault of its own."""
-
-ORDERED = 5
-"""Of the outputs that a fault explains, so many are tried on the records in another order."""
 
 FEW = 2
 """Sets that the program is sooner asked about than what each record adds is computed."""
@@ -169,31 +163,6 @@ def faults(subjects: Sequence[Subject], budget: Budget, at_once: int = 1, each_o
             if there and subject.oracle.lost and known.strange.get(number) is State.UNREPAIRED:
                 gone.append(number)
     return known
-
-
-def unordered(known: Faults, subjects: Sequence[Subject], backwards: Callable[[Asked], Mapping[int, Sequence[Answer]]], among: Collection[int] | None = None) -> set[int]:
-    """The outputs that are right, or stay wrong without their cause, if the records come in another order: ``backwards`` answers for outputs on sets so, all at once.
-
-    Of those that each fault explains, the first ORDERED are asked about, if they are ``among`` some. None if the search was ended.
-    """
-    asked: dict[int, list[BitMap]] = {}
-    for fault in known.found if known.ended is None else ():
-        for number in [each for each in fault.explains if among is None or each in among][:ORDERED]:
-            every = BitMap(range(len(subjects[number].candidates)))
-            subjects[number].oracle.course.step = Step.ORDERING
-            asked[number] = [every, every - subjects[number].places(fault.repair)]
-    return {number for number, (whole, repaired) in backwards(asked).items() if not whole.fails or not repaired.passes} if asked else set()
-
-
-def by_order(found: Sequence[Fault], unordered: Collection[int]) -> list[Fault]:
-    """The faults, those of outputs that hang on the order of records for themselves."""
-    parted = []
-    for fault in found:
-        for hangs in (False, True):
-            explains = [number for number in fault.explains if (number in unordered) is hangs]
-            if explains:
-                parted.append(replace(fault, explains=explains))
-    return parted
 
 
 def _explained(known: Faults, number: int, subject: Subject, effort: Effort) -> bool:

@@ -10,7 +10,8 @@ from bigdebug.errors import LocalizeError
 from bigdebug.localize.causes import TOGETHER, State
 from bigdebug.localize.diagnosis import AMBIGUOUS, CULPRIT, ORDER, UNSTABLE, Cost, Diagnosis, FaultSet
 from bigdebug.localize.evidence import TOLD, Ranked, Records, evidence, named, others
-from bigdebug.localize.faults import Fault, Faults, Ids, Subject, by_order
+from bigdebug.localize.faults import Fault, Faults, Ids, Subject
+from bigdebug.localize.ordered import by_order
 from bigdebug.model import SourceRecord
 from bigdebug.shown import counted, shown
 

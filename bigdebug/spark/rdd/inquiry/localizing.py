@@ -22,8 +22,9 @@ from bigdebug.graph import Form, OperatorGraph
 from bigdebug.localize.candidates import Candidates, together
 from bigdebug.localize.causes import State
 from bigdebug.localize.diagnosis import Cost, Diagnosis
-from bigdebug.localize.faults import OUTPUTS, Asked, Faults, Subject, faults, unordered
+from bigdebug.localize.faults import OUTPUTS, Faults, Subject, faults
 from bigdebug.localize.oracle import ENDS, Answer, Budget, Oracle, Spent, why
+from bigdebug.localize.ordered import Asked, unordered
 from bigdebug.localize.progress import Step
 from bigdebug.localize.verdict import Seen, diagnosis
 from bigdebug.model import Outcome, SourceRecord
@@ -149,9 +150,9 @@ class Localizing:
 
     # ---- trials -----------------------------------------------------------------------------------------------
 
-    def _asked(self, number: int, sets: Sequence[BitMap], backwards: bool = False, folded: bool = False) -> list[Answer]:
+    def _asked(self, number: int, sets: Sequence[BitMap], order: int = 0, folded: bool = False) -> list[Answer]:
         """What is said of an output on sets of its candidates."""
-        said = self._asks[number](sets, backwards, folded)
+        said = self._asks[number](sets, order, folded)
         if folded and self._runs(number):
             self._oracles[number].unpushed()
         if not self._faulty[number].needs_some:
@@ -197,10 +198,10 @@ class Localizing:
 
     def _unordered(self, known: Faults, here: Sequence[int], subjects: Sequence[Subject]) -> set[int]:
         """The outputs that are right, or stay wrong without their cause, if the records come in another order."""
-        def backwards(asked: Asked) -> dict[int, list[Answer]]:
-            return {i: self._asked(i, sets, backwards=True, folded=subjects[i].oracle.pushed and len(sets[0]) > MANY) for i, sets in asked.items()}
+        def in_order(asked: Asked, order: int) -> dict[int, list[Answer]]:
+            return {i: self._asked(i, sets, order, folded=subjects[i].oracle.pushed and len(sets[0]) > MANY) for i, sets in asked.items()}
 
-        return unordered(known, subjects, backwards, here)
+        return unordered(known, subjects, in_order, here)
 
     def _sources(self, numbers: Iterable[int]) -> dict[int, tuple[SourceRecord, ...]]:
         """The source records behind candidates: themselves, where the program is entered at its sources."""

@@ -60,8 +60,8 @@ class Conversation:
         """Called in the thread of the connection."""
         self._told.put((line, message))
 
-    def ask(self, subject: int, sets: Sequence[BitMap], backwards: bool = False, folded: bool = False) -> list[Answer]:
-        """What the judge says of an output on sets of its candidates; ``backwards``: of the records of a partition the last one comes first.
+    def ask(self, subject: int, sets: Sequence[BitMap], order: int = 0, folded: bool = False) -> list[Answer]:
+        """What the judge says of an output on sets of its candidates; in an ``order`` of the records (agents/orders.py).
 
         ``folded``: as what each record adds has it (agents/folds.py), where the program is one of which that can be said; else as the program has it.
         """
@@ -72,12 +72,12 @@ class Conversation:
             batch.append(each.serialize())
             held += len(batch[-1])
             if held > _AT_ONCE:
-                found += self._tried(subject, batch, backwards, folded)
+                found += self._tried(subject, batch, order, folded)
                 batch, held = [], 0
-        return found + (self._tried(subject, batch, backwards, folded) if batch else [])
+        return found + (self._tried(subject, batch, order, folded) if batch else [])
 
-    def _tried(self, subject: int, sets: list[bytes], backwards: bool, folded: bool) -> list[Answer]:
-        match self._answer(("try", subject, sets, backwards, folded)):
+    def _tried(self, subject: int, sets: list[bytes], order: int, folded: bool) -> list[Answer]:
+        match self._answer(("try", subject, sets, order, folded)):
             case ("tried", verdicts, were):
                 if folded and not were:
                     self.unfolded.add(subject)

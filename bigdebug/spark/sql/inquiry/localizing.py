@@ -16,8 +16,9 @@ from pyspark.sql import Column, Row
 from bigdebug.errors import LocalizeError, NondeterminismError, UntraceableError
 from bigdebug.localize.causes import State
 from bigdebug.localize.diagnosis import Cost, Diagnosis
-from bigdebug.localize.faults import BESIDE, Faults, Subject, faults, unordered
+from bigdebug.localize.faults import BESIDE, Faults, Subject, faults
 from bigdebug.localize.oracle import ENDS, Budget, Oracle, Spent, why
+from bigdebug.localize.ordered import ORDERS, unordered
 from bigdebug.localize.progress import Step
 from bigdebug.localize.verdict import Seen, diagnosis
 from bigdebug.model import SourceRecord
@@ -96,7 +97,7 @@ class FrameLocalizing:
                 if not batches:
                     self._learn(trials, {i: asked[i] for i in again})
                 known.take(faults([asked[i] for i in again], self._budget, AT_ONCE, APART if batches else EACH), again)
-                strange |= unordered(known, asked, partial(trials.together if not batches else trials.apart, backwards=True), again)
+                strange |= unordered(known, asked, trials.together if not batches else trials.apart, again, ORDERS[:2])  # each is a query
             except ENDS as end:
                 known.ended = why(end)
             again = _again(known, found.rows, tests)

@@ -18,10 +18,11 @@ import pyarrow as pa
 from pyroaring import BitMap
 from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import DataFrame, Row
+from pyspark.sql import functions as F
 
 from bigdebug.errors import LocalizeError
-from bigdebug.localize.faults import Asked
 from bigdebug.localize.oracle import Answer
+from bigdebug.localize.ordered import Asked
 from bigdebug.model import Outcome
 from bigdebug.spark.bars import counted
 from bigdebug.spark.jobs import beside, tagged
@@ -85,11 +86,11 @@ class Trials:
         self._catalyst, self._root, self._told, self._held = catalyst, root, told, held
         self._subjects, self._test, self._raises, self._check, self._bars = subjects, test, raises, check, bars
         self._sets, self._moving = self._plan_of([]), moving(root)
-        self._plans: dict[tuple[int | None, bool], Subsets] = {}
+        self._plans: dict[tuple[int | None, int], Subsets] = {}
         self._many = len(np.unique(np.concatenate([each.numbers for each in subjects]))) if subjects else 0
 
-    def ask(self, subject: int, sets: Sequence[BitMap], backwards: bool = False, apart: bool = False) -> list[Answer]:
-        """What the test says of a row on sets of its candidates; ``backwards``: of the records of a source the last one comes first; ``apart``: each set has a query of its
+    def ask(self, subject: int, sets: Sequence[BitMap], order: int = 0, apart: bool = False) -> list[Answer]:
+        """What the test says of a row on sets of its candidates; in an ``order`` of the records of a source (agents/orders.py); ``apart``: each set has a query of its
         own, so that functions which are given batches of rows see those of one set.
 
         Without the only record that it is joined with, or the one that it stands beside, a row is not right but gone, and so is a value that is NULL.
@@ -98,35 +99,35 @@ class Trials:
         step = 1 if apart else max(1, CELLS // max(1, len(self._subjects[subject].numbers)))
         answers: list[Answer] = []
         for at in range(0, len(known), step):
-            answers += self._answers(subject, known[at: at + step], backwards)
+            answers += self._answers(subject, known[at: at + step], order)
         return answers[len(known) - len(sets):]
 
-    def together(self, asked: Asked, backwards: bool = False) -> dict[int, list[Answer]]:
+    def together(self, asked: Asked, order: int = 0) -> dict[int, list[Answer]]:
         """The same of several rows, by as few queries as hold their sets: each takes about as long as one for one row."""
         answers: dict[int, list[Answer]] = {}
         batch: dict[int, list[BitMap]] = {}
         for subject, sets in asked.items():
             known = [*self._first(subject), *sets]
             if (sum(map(len, batch.values())) + len(known)) * self._many > CELLS and batch:
-                answers |= self._together(batch, backwards)
+                answers |= self._together(batch, order)
                 batch = {}
             batch[subject] = known
-        answers |= self._together(batch, backwards)
+        answers |= self._together(batch, order)
         return {subject: answers[subject][-len(sets):] for subject, sets in asked.items()}
 
-    def apart(self, asked: Asked, backwards: bool = False) -> dict[int, list[Answer]]:
+    def apart(self, asked: Asked, order: int = 0) -> dict[int, list[Answer]]:
         """The same, each set by a query of its own."""
-        return {subject: self.ask(subject, sets, backwards, apart=True) for subject, sets in asked.items()}
+        return {subject: self.ask(subject, sets, order, apart=True) for subject, sets in asked.items()}
 
-    def _together(self, batch: Mapping[int, Sequence[BitMap]], backwards: bool) -> dict[int, list[Answer]]:
+    def _together(self, batch: Mapping[int, Sequence[BitMap]], order: int) -> dict[int, list[Answer]]:
         if len(batch) == 1 or sum(map(len, batch.values())) * self._many > CELLS:
-            return {subject: self.ask(subject, sets, backwards) for subject, sets in batch.items()}
+            return {subject: self.ask(subject, sets, order) for subject, sets in batch.items()}
         try:
-            given = iter(self._rows_of([(subject, each) for subject, sets in batch.items() for each in sets], None, backwards))
+            given = iter(self._rows_of([(subject, each) for subject, sets in batch.items() for each in sets], None, order))
         except PySparkException as problem:
             if isinstance(problem, AnalysisException) or is_cancelled(self._catalyst, problem):
                 raise
-            return {subject: self.ask(subject, sets, backwards) for subject, sets in batch.items()}  # who raises is seen there
+            return {subject: self.ask(subject, sets, order) for subject, sets in batch.items()}  # who raises is seen there
         return {subject: self._judged(subject, sets, list(islice(given, len(sets)))) for subject, sets in batch.items()}
 
     # ---- one query --------------------------------------------------------------------------------------------
@@ -136,17 +137,17 @@ class Trials:
         tried = self._subjects[subject]
         return [BitMap(range(len(tried.numbers)))] if (tried.keys if tried.row is not None else tried.there) is None else []
 
-    def _answers(self, subject: int, sets: Sequence[BitMap], backwards: bool) -> list[Answer]:
+    def _answers(self, subject: int, sets: Sequence[BitMap], order: int) -> list[Answer]:
         tried = self._subjects[subject]
         if tried.keys is not None and not tried.keys:  # its lineage alone does not make it
             return [Answer(Outcome.PASS)] * len(sets)
         try:
-            given = self.given(subject, sets, backwards)
+            given = self.given(subject, sets, order)
         except PySparkException as problem:
             if isinstance(problem, AnalysisException) or is_cancelled(self._catalyst, problem):
                 raise
             tried.raised += 1
-            return self._by_halves(subject, sets, backwards, problem)
+            return self._by_halves(subject, sets, order, problem)
         return self._judged(subject, sets, given)
 
     def _judged(self, subject: int, sets: Sequence[BitMap], given: Sequence[Sequence[TriedRow]]) -> list[Answer]:
@@ -176,13 +177,13 @@ class Trials:
     def _is_wrong(self, given: TriedRow) -> bool:
         return self._test.answer([given], given.row).fails
 
-    def _by_halves(self, subject: int, sets: Sequence[BitMap], backwards: bool, problem: PySparkException) -> list[Answer]:
+    def _by_halves(self, subject: int, sets: Sequence[BitMap], order: int, problem: PySparkException) -> list[Answer]:
         """The program raises on one of the sets, or on several; where it did so too often, nothing is said of any of them."""
         if len(sets) > 1 and self._subjects[subject].raised > RAISED:
             return [Answer(Outcome.UNRESOLVED)] * len(sets)
         if len(sets) > 1:
             middle = len(sets) // 2
-            return [answer for half in (sets[:middle], sets[middle:]) for answer in self._answers(subject, half, backwards)]
+            return [answer for half in (sets[:middle], sets[middle:]) for answer in self._answers(subject, half, order)]
         if len(sets[0]) == len(self._subjects[subject].numbers):
             raise LocalizeError(
                 f"This query cannot be tried: on the records alone that a wrong row was made of, it raises: {brief(problem)}",
@@ -190,16 +191,16 @@ class Trials:
             ) from problem
         return [Answer(Outcome.FAIL if self._raises else Outcome.UNRESOLVED)]
 
-    def given(self, subject: int, sets: Sequence[BitMap], backwards: bool) -> list[list[TriedRow]]:
+    def given(self, subject: int, sets: Sequence[BitMap], order: int) -> list[list[TriedRow]]:
         """What the query gives of each set: where they are many, those that are asked about, once these are known."""
-        return self._rows_of([(subject, each) for each in sets], subject, backwards)
+        return self._rows_of([(subject, each) for each in sets], subject, order)
 
-    def _rows_of(self, sets: Sequence[tuple[int, BitMap]], only: int | None, backwards: bool) -> list[list[TriedRow]]:
+    def _rows_of(self, sets: Sequence[tuple[int, BitMap]], only: int | None, order: int) -> list[list[TriedRow]]:
         """The same of sets of the candidates of several rows, or of ``only`` one."""
         self._check()
         c = self._catalyst
         numbers = [self._subjects[subject].numbers[np.array(each.to_array(), dtype=np.int64)] for subject, each in sets]
-        marked = self._subsets(only, backwards).over(self._plan_of(numbers).data())
+        marked = self._subsets(only, order).over(self._plan_of(numbers).data())
         columns = c.items(self._root.node.output())
         extra = self._test.columns(c)
         marks = [c.alias(mark, f"__bigdebug_{i}") for i, mark in enumerate((marked.set, *marked.keys, *extra))]
@@ -234,19 +235,21 @@ class Trials:
         columns = [c.column(key) for key in marked.keys]
         return c.plan(c.frame(marked.plan).filter(reduce(or_, [alike(columns, key) for key in tried.keys])))
 
-    def _subsets(self, subject: int | None, backwards: bool) -> Subsets:
+    def _subsets(self, subject: int | None, order: int) -> Subsets:
         """The query over the candidates of a row, or of all."""
-        if (subject, backwards) not in self._plans:
-            own = {source: self._own(plan, subject, backwards) for source, plan in self._held.items()}
-            self._plans[subject, backwards] = Subsets(self._catalyst, self._root, own, self._sets, self._told)
-        return self._plans[subject, backwards]
+        if (subject, order) not in self._plans:
+            own = {source: self._own(plan, subject, order) for source, plan in self._held.items()}
+            self._plans[subject, order] = Subsets(self._catalyst, self._root, own, self._sets, self._told)
+        return self._plans[subject, order]
 
-    def _own(self, plan: Node, subject: int | None, backwards: bool) -> Node:
+    def _own(self, plan: Node, subject: int | None, order: int) -> Node:
         c = self._catalyst
         every = subject is None or len(self._subjects) == 1
         own = plan if every or subject is None else restricted(c, plan, [plan.output().last()], [pa.array(self._subjects[subject].numbers)])
         rows = plan.data() if own is plan else c.held(c.frame(own))
-        return c.local(plan, rows.reverse() if backwards else rows)
+        if order > 1:  # as good as drawn, the same each time
+            rows = c.held(c.frame(own).orderBy(F.xxhash64(F.lit(order), c.column(plan.output().last()))))
+        return c.local(plan, rows.reverse() if order == 1 else rows)
 
     def _plan_of(self, sets: Sequence[npt.NDArray[np.int64]]) -> Node:
         """A plan of a row for each set, which the JVM holds."""
