@@ -303,7 +303,7 @@ def test_no_budget_at_all_leaves_an_honest_answer(dbg: Any, bounds: dict[str, An
 
 def test_a_budget_that_the_next_step_does_not_fit_into_is_said_to_be_left(dbg: Any) -> None:
     report = sums(dbg, FAULTY)
-    for tests, why in ((1, "the next step takes more than its 1 test"), (3, "the next step takes more than the 1 left of its 3 tests")):
+    for tests, why in ((1, "the next step takes more than its 1 test"), (3, "its 3 tests were spent"), (6, "the next step takes more than the 1 left of its 6 tests")):
         assert dbg.localize(report, checks.at_most(60), tests=tests).incomplete == why
 
 
