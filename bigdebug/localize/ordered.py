@@ -7,9 +7,10 @@ from dataclasses import replace
 
 from pyroaring import BitMap
 
-from bigdebug.localize.faults import Fault, Faults, Subject
+from bigdebug.localize.faults import Fault, Faults
 from bigdebug.localize.oracle import Answer
 from bigdebug.localize.progress import Step
+from bigdebug.localize.subject import Subject
 
 Asked = Mapping[int, Sequence[BitMap]]
 """Sets that are asked about, by the number of the output."""

@@ -22,8 +22,9 @@ from pyroaring import BitMap
 from pyspark.sql import functions as F
 
 from bigdebug.agents.judges import number
-from bigdebug.localize.faults import Subject, faults
+from bigdebug.localize.faults import faults
 from bigdebug.localize.oracle import Answer, Budget, Oracle
+from bigdebug.localize.subject import Subject
 from bigdebug.model import Outcome
 from bigdebug.spark.sql.inquiry.localizing import AT_ONCE, EACH
 from tests.cases.programs import Case, cut, placements, sales

@@ -18,9 +18,10 @@ from pyroaring import BitMap
 
 from bigdebug.agents.judges import number
 from bigdebug.localize.diagnosis import Cost, Diagnosis
-from bigdebug.localize.faults import Subject, faults
+from bigdebug.localize.faults import faults
 from bigdebug.localize.oracle import Answer, Budget, Oracle
 from bigdebug.localize.rivals import LIKELY, MEMBERS, RIVALS
+from bigdebug.localize.subject import Subject
 from bigdebug.localize.verdict import Seen, diagnosis
 from bigdebug.model import Origin, Outcome, SourceRecord
 from tests.laws.programs import Lineage, Node, Program, Source, interpret, programs, weight

@@ -15,11 +15,12 @@ from pyroaring import BitMap
 
 from bigdebug.localize.candidates import Candidates
 from bigdebug.localize.causes import AGAIN, RIGHT, Cause, State, cause
-from bigdebug.localize.faults import Subject, faults
+from bigdebug.localize.faults import faults
 from bigdebug.localize.fewest import Fewest
 from bigdebug.localize.oracle import Answer, Budget, Oracle, Outcome, Spent
 from bigdebug.localize.ordered import ORDERED, Asked, by_order, unordered
 from bigdebug.localize.rivals import DOZENS, SPARED
+from bigdebug.localize.subject import Subject
 from bigdebug.localize.suspicion import BLOCKS, EACH, WOVEN, suspicion, unsuspected
 
 FAIL, PASS = Answer(Outcome.FAIL), Answer(Outcome.PASS)

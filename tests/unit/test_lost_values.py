@@ -17,8 +17,9 @@ from hypothesis import strategies as st
 from bigdebug.agents.judges import Judge
 from bigdebug.agents.outlines import WIDE, loses, outline, outlines
 from bigdebug.localize.diagnosis import Cost, Diagnosis
-from bigdebug.localize.faults import Subject, faults
+from bigdebug.localize.faults import faults
 from bigdebug.localize.oracle import Answer, Budget, Oracle
+from bigdebug.localize.subject import Subject
 from bigdebug.localize.verdict import Seen, diagnosis
 from bigdebug.model import Origin, SourceRecord
 

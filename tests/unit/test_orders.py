@@ -12,9 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bigdebug.agents.orders import arranged, ranks
-from bigdebug.localize.faults import Subject, faults
+from bigdebug.localize.faults import faults
 from bigdebug.localize.oracle import Answer, Budget, Oracle
 from bigdebug.localize.ordered import MANY, ORDERS, Asked, unordered
+from bigdebug.localize.subject import Subject
 from bigdebug.model import Outcome
 
 NUMBERS = st.lists(st.integers(0, 10**9), unique=True).map(sorted)

@@ -14,10 +14,11 @@ from pyroaring import BitMap
 
 from bigdebug.errors import LocalizeError
 from bigdebug.localize.diagnosis import UNSTABLE, Cost, Diagnosis
-from bigdebug.localize.faults import Faults, Subject, faults
+from bigdebug.localize.faults import Faults, faults
 from bigdebug.localize.oracle import Answer, Budget, Oracle, Outcome
 from bigdebug.localize.progress import POINTS, Course, Step
 from bigdebug.localize.search import Search
+from bigdebug.localize.subject import Subject
 
 FAIL, PASS = Answer(Outcome.FAIL), Answer(Outcome.PASS)
 FOUND = Diagnosis(UNSTABLE, (), (), Cost(3, 0.1), "nothing was found")

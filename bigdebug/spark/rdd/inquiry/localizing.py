@@ -22,10 +22,11 @@ from bigdebug.graph import Form, OperatorGraph
 from bigdebug.localize.candidates import Candidates, together
 from bigdebug.localize.causes import State
 from bigdebug.localize.diagnosis import Cost, Diagnosis
-from bigdebug.localize.faults import OUTPUTS, Faults, Subject, faults
+from bigdebug.localize.faults import OUTPUTS, Faults, faults
 from bigdebug.localize.oracle import ENDS, Answer, Budget, Oracle, Spent, why
 from bigdebug.localize.ordered import Asked, unordered
 from bigdebug.localize.progress import Step
+from bigdebug.localize.subject import Subject
 from bigdebug.localize.verdict import Seen, diagnosis
 from bigdebug.model import Outcome, SourceRecord
 from bigdebug.shown import shown

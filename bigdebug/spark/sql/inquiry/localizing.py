@@ -16,10 +16,11 @@ from pyspark.sql import Column, Row
 from bigdebug.errors import LocalizeError, NondeterminismError, UntraceableError
 from bigdebug.localize.causes import State
 from bigdebug.localize.diagnosis import Cost, Diagnosis
-from bigdebug.localize.faults import BESIDE, Faults, Subject, faults
+from bigdebug.localize.faults import BESIDE, Faults, faults
 from bigdebug.localize.oracle import ENDS, Budget, Oracle, Spent, why
 from bigdebug.localize.ordered import ORDERS, unordered
 from bigdebug.localize.progress import Step
+from bigdebug.localize.subject import Subject
 from bigdebug.localize.verdict import Seen, diagnosis
 from bigdebug.model import SourceRecord
 from bigdebug.shown import shown
