@@ -69,7 +69,7 @@ def cancelling(sc: SparkContext, tag: str) -> Iterator[None]:
 @contextmanager
 def planning() -> Iterator[None]:
     """Within: Spark is asked for what runs no job, or none but in a question of its own. An interruption is raised behind the call that it comes in."""
-    with deferring(_nothing) as deferred:
+    with deferring(lambda: None) as deferred:  # there is no job to cancel
         try:
             yield
         except BaseException as problem:
@@ -80,12 +80,8 @@ def planning() -> Iterator[None]:
             raise KeyboardInterrupt
 
 
-def _nothing() -> None:
-    """There is no job to cancel."""
-
-
 def _is_due(deferred: Deferred | None) -> bool:
-    """Whether an interruption was deferred and nobody knows of it; from here on it is not raised by itself."""
+    """Whether an interruption was deferred and nobody knows of it."""
     return deferred is not None and deferred.due()
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 import signal
 import socket
 import threading
@@ -13,8 +14,9 @@ from typing import Any
 import pytest
 
 from bigdebug.spark import deferred as module
-from bigdebug.spark.deferred import Deferred, deferring
+from bigdebug.spark.deferred import Deferred, deferring, undisturbed
 from bigdebug.spark.interruption import planning
+from bigdebug.spark.jobs import tagged
 
 
 @pytest.fixture(autouse=True)
@@ -100,7 +102,7 @@ def test_it_is_raised_once_however_it_is_told(monkeypatch: pytest.MonkeyPatch, l
     """What handles it may take long: the loop that tells of it goes on meanwhile."""
     monkeypatch.setattr(module, "_EVERY", 0.0)
     monkeypatch.setattr(module, "_LONGEST", 0.02 if late else 5.0)
-    raised = []
+    raised = list[BaseException]()
     for _ in range(100):
         try:
             with deferring(lambda: None):
@@ -108,24 +110,24 @@ def test_it_is_raised_once_however_it_is_told(monkeypatch: pytest.MonkeyPatch, l
                 end = time.monotonic() + 0.03
                 in_py4j(lambda end=end: busy(lambda: time.monotonic() > end))
                 busy(lambda: False)
-        except KeyboardInterrupt:
-            raised.append(1)
+        except KeyboardInterrupt as problem:
+            raised.append(problem)
         time.sleep(0.002)
     assert len(raised) == 100
+    assert not any(isinstance(problem.__context__, KeyboardInterrupt) for problem in raised)
 
 
 def test_elsewhere_it_is_raised_where_it_comes() -> None:
     deferred, _ = asked(lambda: busy(lambda: False), 0.05)
-    assert deferred.over
+    assert not deferred.pending
 
 
 def test_nothing_is_raised_behind_the_question() -> None:
-    """Who leaves in time is told by ``pending``."""
+    """It is raised by the question at the latest."""
     for _ in range(20):
-        with deferring(lambda: None) as deferred:
-            assert deferred is not None
-            in_py4j(lambda: (os.kill(os.getpid(), signal.SIGINT), deferred.leave()))
-        assert deferred.pending
+        with pytest.raises(KeyboardInterrupt) as found, deferring(lambda: None):
+            in_py4j(lambda: os.kill(os.getpid(), signal.SIGINT))
+        assert not isinstance(found.value.__context__, KeyboardInterrupt)
         time.sleep(0.02)
 
 
@@ -138,10 +140,9 @@ def test_a_question_within_another_one_has_its_jobs_cancelled_and_raises_it() ->
             with deferring(cancelled["inner"].set) as inner:
                 assert inner is outer
                 interrupts(0.05)
-                in_py4j(lambda: busy(lambda: all(one.is_set() for one in cancelled.values()) and (outer.leave() is None)))
-                if name == "inner":
-                    told.append(inner.due())
-            told.append(outer.due())
+                with undisturbed():
+                    in_py4j(lambda: busy(lambda: all(one.is_set() for one in cancelled.values())))
+                    told += [each.due() for each in ((inner, outer) if name == "inner" else (outer,))]
         for one in cancelled.values():
             one.clear()
     assert told == [True, False, True]
@@ -168,9 +169,9 @@ def came() -> bool:
 
 def test_an_interruption_is_raised_whatever_is_made_of_the_call_that_it_came_in() -> None:
     def fails() -> None:
-        assert busy(came) == "came back"
-        signal.getsignal(signal.SIGINT).leave()  # type: ignore[union-attr]
-        raise ValueError("of the call")
+        with undisturbed():
+            assert busy(came) == "came back"
+            raise ValueError("of the call")
 
     @planning()
     def question() -> None:
@@ -196,3 +197,104 @@ def test_other_threads_and_other_handlers_are_left_alone() -> None:
     elsewhere()
     assert found == [None, None]
     assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+
+
+def test_one_that_is_raised_at_once_cancels_the_job_that_the_way_out_waits_for() -> None:
+    """A DataFrame's toPandas() reads from a socket of its own, and asks Spark's process for the end of the job before it raises."""
+    cancelled, waited = threading.Event(), list[str]()
+
+    def question() -> None:
+        try:
+            busy(lambda: False)
+        finally:
+            waited.append(in_py4j(lambda: busy(cancelled.is_set)))
+
+    _, took = asked(question, 0.05, cancel=cancelled.set)
+    assert waited == ["came back"]
+    assert took < 2
+
+
+def test_another_one_that_comes_while_something_is_put_back_waits_for_it() -> None:
+    said = []
+
+    def put_back() -> None:
+        with undisturbed():
+            in_py4j(lambda: busy(came))
+            interrupts(0.06)
+            end = time.monotonic() + 0.2
+            in_py4j(lambda: busy(lambda: time.monotonic() > end))
+            said.append("back")
+
+    asked(put_back, 0.05)
+    assert said == ["back"]
+
+
+def test_what_handles_one_is_protected_from_the_next_one() -> None:
+    said = []
+
+    def handling() -> None:
+        with pytest.raises(KeyboardInterrupt):
+            busy(lambda: False)
+        time.sleep(0.1)
+        interrupts(0.05)
+        said.append(in_py4j(lambda: busy(came)))
+
+    asked(handling, 0.05)
+    assert said == ["came back"]
+
+
+def test_it_is_raised_although_cancelling_hangs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_LONGEST", 0.3)
+    hanging = threading.Event()
+    _, took = asked(lambda: in_py4j(never), 0.05, cancel=lambda: hanging.wait(5) and None)
+    hanging.set()
+    assert took < 3
+
+
+def test_a_handler_that_somebody_put_back_does_what_pythons_does() -> None:
+    with deferring(lambda: None):
+        kept = signal.getsignal(signal.SIGINT)
+    signal.signal(signal.SIGINT, kept)
+    with pytest.raises(KeyboardInterrupt):
+        in_py4j(lambda: os.kill(os.getpid(), signal.SIGINT) or busy(lambda: False))
+    cancelled = threading.Event()
+    asked(lambda: in_py4j(lambda: busy(cancelled.is_set)), 0.05, cancel=cancelled.set)
+    assert cancelled.is_set()
+
+
+class Tags:
+    """A SparkContext as far as tags go; each call is py4j's, and takes a moment."""
+
+    def __init__(self) -> None:
+        self.tags = set[str]()
+        self._jsc = self._gateway = object()
+
+    def addJobTag(self, tag: str) -> None:  # noqa: N802
+        in_py4j(lambda: (time.sleep(0.0003), self.tags.add(tag)))
+
+    def removeJobTag(self, tag: str) -> None:  # noqa: N802
+        in_py4j(lambda: (time.sleep(0.0003), self.tags.discard(tag)))
+
+    def cancelJobsWithTag(self, tag: str) -> None:  # noqa: N802
+        pass
+
+    def getLocalProperty(self, name: str) -> None:  # noqa: N802
+        pass
+
+
+def test_nothing_is_left_wherever_it_comes_in_the_bookkeeping(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bigdebug.spark.interruption.cancel", lambda sc, tag: None)
+    dice = random.Random(1)
+    for _ in range(400):
+        context: Any = Tags()
+        timer = threading.Timer(dice.random() * 0.004, os.kill, (os.getpid(), signal.SIGINT))
+        try:
+            timer.start()
+            while timer.is_alive():
+                with tagged(context, "test:"), tagged(context, "test:"):
+                    pass
+            time.sleep(0.001)
+        except KeyboardInterrupt:
+            pass
+        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+        assert context.tags == set()

@@ -31,18 +31,19 @@ class Actions(Recorded):
     @functools.wraps(RDD.toLocalIterator)
     def toLocalIterator(self: Any, prefetchPartitions: bool = False) -> Any:
         recorder = self._recorder
-        action = recorder.begin("toLocalIterator", self)
-        if action is None:
-            return PLAIN.toLocalIterator(self, prefetchPartitions)
-        status = "failed"
-        try:
-            with _called_by_user(recorder, "toLocalIterator"):
-                records = PLAIN.toLocalIterator(self, prefetchPartitions)
-            status = "partial"
-        finally:
-            recorder.leave(action)
-            if status == "failed":
-                recorder.finish(action, status)
+        with recorder.interruptible():
+            action = recorder.begin("toLocalIterator", self)
+            if action is None:
+                return PLAIN.toLocalIterator(self, prefetchPartitions)
+            status = "failed"
+            try:
+                with _called_by_user(recorder, "toLocalIterator"):
+                    records = PLAIN.toLocalIterator(self, prefetchPartitions)
+                status = "partial"
+            finally:
+                recorder.leave(action)
+                if status == "failed":
+                    recorder.finish(action, status)
         return _followed(records, functools.partial(recorder.finish, action))
 
 

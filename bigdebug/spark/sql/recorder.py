@@ -157,7 +157,7 @@ class FrameRecorder(FrameRuns):
         action, given, began = Action("sql", None), list[Any](), time.perf_counter()
         self._state.acting = True
         try:
-            with self.named() as action.tag:
+            with planning(), self.named() as action.tag, tagged(self.spark.sparkContext, USERS):
                 yield given.append
         finally:
             self._state.acting = False

@@ -13,6 +13,7 @@ from pyspark.errors import PySparkException
 from bigdebug.errors import ReplayError
 from bigdebug.shown import shown
 from bigdebug.spark.interruption import planning
+from bigdebug.spark.jobs import USERS, tagged
 from bigdebug.spark.process import answering
 from bigdebug.spark.sql.crashes.accounts import type_of
 from bigdebug.spark.sql.crashes.diagnosis import FrameDiagnosis
@@ -68,7 +69,8 @@ class FrameResume:
             try:
                 result = again(frame)
                 if self._action.lazy:  # it ends with the last of its rows
-                    result = iter(list(result))
+                    with tagged(self._recorder.spark.sparkContext, USERS):
+                        result = iter(list(result))
             except (PySparkException, Py4JError) as problem:
                 raise ReplayError("The query fails without them, too, and Spark says above why", remedy="See what run.culprits.unknown says.") from problem
         runs[-1].culprits.known += left
