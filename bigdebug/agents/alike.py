@@ -20,6 +20,9 @@ CLOSE = Fraction(1, 10**9)
 TINY = 1e-12
 """And 0 is like what is no farther from it than this: what cancels out comes to nothing, or next to it."""
 
+CANCELLED = 1e-15
+"""Floats are alike that are both next to 0 by so much: of sums that cancel out, in two orders, neither need be 0."""
+
 
 def name(key: Any) -> bytes:
     """Bytes that are equal for equal keys; numbers of any type are equal by their values."""
@@ -44,7 +47,7 @@ def _close(value: Any, other: Any) -> bool:
     if not value or not other:
         return abs(number(other or value)) <= TINY
     if isinstance(value, float) and isinstance(other, float):
-        return math.isclose(value, other, rel_tol=float(CLOSE))
+        return math.isclose(value, other, rel_tol=float(CLOSE), abs_tol=CANCELLED)
     try:
         one, two = _exactly(value), _exactly(other)
     except OverflowError:  # infinity is like itself alone

@@ -57,7 +57,7 @@ class Judge:
             known = list(outputs)
         except Exception:  # of the user's functions
             return Verdict(Outcome.FAIL if self.raises else Outcome.UNRESOLVED)
-        value, gone, many, there = self._value(known), not known and not self.whole, len(known) if self.whole else 0, outlines(known)  # before a test that may change them
+        value, gone, many, there = self._value(known), not known and not self.whole, len(known) if self.whole else 0, _there(known)  # before a test that may change them
         try:
             wrong = truth(self.test(known)) if self.whole else any(self.wrong(each) for each in known)  # map() would end at a StopIteration of the test
         except Exception:
@@ -68,6 +68,14 @@ class Judge:
         if self.whole:
             return float(np.sum([value for each in known if math.isfinite(value := number(each))]))
         return number(known[0]) if len(known) == 1 else math.nan
+
+
+def _there(outputs: list[Any]) -> Outline:
+    """What is there in outputs; None where they do not let themselves be looked into."""
+    try:
+        return outlines(outputs)
+    except Exception:  # of the user's classes
+        return None
 
 
 def truth(answer: Any) -> bool:
@@ -102,6 +110,8 @@ def number(output: Any) -> float:
 
 def held(output: Any) -> Any:
     """The number that an output holds, the last one if there are several, as it is held: of (key, value) it is the value's. None if there is none, or a null in its place."""
+    if isinstance(output, tuple) and len(output) == 2 and isinstance(output[1], tuple | list | Mapping) and not output[1]:
+        return None  # a key is no value of its own
     return next(_from_the_end(output), None)
 
 
@@ -114,12 +124,10 @@ def as_float(known: Any) -> float:
 
 
 def _from_the_end(output: Any) -> Iterator[Any]:
-    """The numbers in an output, from the last one to the first, and None for what is null, or holds nothing."""
+    """The numbers in an output, from the last one to the first, and None for what is null."""
     parts = list(output.values()) if isinstance(output, Mapping) else output if isinstance(output, tuple | list) else None
     if parts is None:
         yield from [None] if is_null(output) else [output] if is_number(output) else []
-    elif not parts:
-        yield None
     else:
         for part in reversed(parts):
             yield from _from_the_end(part)

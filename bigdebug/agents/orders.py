@@ -17,7 +17,7 @@ def arranged(numbers: npt.NDArray[np.int64], order: int) -> npt.NDArray[np.intp]
     if order == 1:
         return np.argsort(-numbers, kind="stable")
     if order == 2:
-        return np.argsort(numbers.astype(np.uint64) * _STEP, kind="stable")  # by the golden ratio (Fibonacci hashing; Knuth, 6.4)
+        return np.argsort((numbers.astype(np.uint64) + np.uint64(1)) * _STEP, kind="stable")  # the first one does not stay it; by the golden ratio (Fibonacci hashing; Knuth, 6.4)
     mixed = numbers.astype(np.uint64) + np.array([order], dtype=np.uint64) * _STEP  # splitmix64 (Steele, Lea and Flood, 2014)
     mixed = (mixed ^ (mixed >> np.uint64(30))) * _FIRST
     mixed = (mixed ^ (mixed >> np.uint64(27))) * _SECOND

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Mapping
+from dataclasses import fields, is_dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -33,9 +34,9 @@ _AT_ONCE = {type(None): NULL, bool: OTHER, int: NUMBER, str: OTHER, bytes: OTHER
 
 def outline(value: Any, deep: int = DEEP) -> Outline:
     """The outline of a value: of a tuple, a dict or an object by fields, of a list, a set or an array as of any number of values."""
-    known = _AT_ONCE.get(type(value))
-    if known is not None:
-        return known
+    at_once = _AT_ONCE.get(type(value))
+    if at_once is not None:
+        return at_once
     if type(value) is float:
         return NUMBER if value == value else NULL
     if not deep:
@@ -46,19 +47,32 @@ def outline(value: Any, deep: int = DEEP) -> Outline:
         return outlines(value, deep - 1)
     if isinstance(value, np.ndarray):
         return _of_array(value, deep - 1)
-    fields = _fields(value)
-    if fields is None:
+    known = _fields(value)
+    if known is None:
         return _kind(value)
     within = deep - 1 if isinstance(value, Mapping) else deep // 2  # objects may refer to each other without end
-    if len(fields) > WIDE or not all(type(name) is str for name in fields):
-        return outlines(fields.values(), within)
-    return tuple([(name, outline(each, within)) for name, each in fields.items()])
+    if len(known) > WIDE or not all(type(name) is str for name in known):
+        return outlines(known.values(), within)
+    return tuple([(name, outline(each, within)) for name, each in known.items()])
 
 
 def outlines(values: Collection[Any], deep: int = DEEP) -> Outline:
     """The outline of any number of values, whatever their order."""
     known = [outline(each, deep) for each in values]
+    if len(set(known)) > WIDE:
+        known = [_roughly(each) for each in known]
     return _the_one(frozenset(Counter(known).items() if len(known) > 1 else [(each, 1) for each in known]))
+
+
+def _roughly(known: Outline) -> Outline:
+    """Which kinds of values there are in an outline, for many that all differ: a verdict is kept for each test."""
+    return known if known is None or isinstance(known, str) else frozenset((kind, 1) for kind in _kinds(known))
+
+
+def _kinds(known: Outline) -> set[str | None]:
+    if isinstance(known, tuple):
+        return {kind for _, each in known for kind in _kinds(each)}
+    return {kind for each, _ in known for kind in _kinds(each)} if isinstance(known, frozenset) else {known}
 
 
 @lru_cache(maxsize=256)
@@ -82,7 +96,8 @@ def loses(before: Outline, now: Outline) -> bool:
     """
     if before is None or now is None or before in (now, NULL):
         return False
-    if now == NULL or (_holds_number(before) and not _holds_number(now)):
+    many = isinstance(before, frozenset) and isinstance(now, frozenset)
+    if now == NULL or (not many and _holds_number(before) and not _holds_number(now)):
         return True
     if isinstance(before, tuple) and isinstance(now, tuple):
         were = dict(before)
@@ -106,6 +121,8 @@ def _fields(value: Any) -> Mapping[Any, Any] | None:
         return value
     if callable(value) or _kind(value) != OTHER:  # NaT is an object with fields, too
         return None
+    if is_dataclass(value):  # one with slots has nothing else that names them
+        return {each.name: getattr(value, each.name, None) for each in fields(value)}
     return getattr(value, "__dict__", None) or None
 
 

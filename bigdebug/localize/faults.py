@@ -18,6 +18,9 @@ from bigdebug.localize.suspicion import EACH, Ranking, Suspicion, suspicion, uns
 OUTPUTS = 20
 """Of so many wrong outputs the causes are looked for, those made of the fewest records."""
 
+SEARCH = 300
+"""Tests that a search of a single record may take behind a ranking."""
+
 BESIDE = 256
 """Of an output that a fault explains, up to so many candidates are left out one by one, to see whether it has a fault of its own."""
 
@@ -212,9 +215,9 @@ def _cause(known: Faults, number: int, subject: Subject, effort: Effort) -> Caus
 
 
 def _spares(budget: Budget, tests: int) -> bool:
-    """Whether as many tests are left behind so many: a ranking that leaves none for the search finds nothing."""
+    """Whether so many leave enough for a search: a ranking that leaves nothing for it finds nothing."""
     try:
-        budget.check(2 * tests)
+        budget.check(tests + min(tests, SEARCH))
     except Spent:
         return False
     return True

@@ -189,6 +189,7 @@ def test_where_a_value_is_null_no_other_number_is_looked_at_in_its_place() -> No
     """A key is no value, and of a mean the count is none; what orders records may be any number that is left."""
     outputs: list[Any] = [(700, None), (700, NAN), ("k", (700, None)), [700, None], {"id": 700, "sum": None}, Row(id=700, sum=None), (700, ())]
     assert [held(output) for output in outputs] == [None] * len(outputs)
+    assert [held(output) for output in (("a", 5_000, []), ("a", 5_000, {}), {"amount": 5_000, "tags": []})] == [5_000] * 3  # there is nothing in those
     assert [number(output) for output in outputs] == [700.0] * len(outputs)
     fitted = checks.sigma(1).fitted(lambda value: moments(map(value, [*((key, 5) for key in range(20)), (10**6, None), (3, 80)])))
     assert (fitted((10**6, None)), fitted((3, 80)), fitted((10**6, 5))) == (False, True, False)

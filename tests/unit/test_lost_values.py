@@ -137,13 +137,18 @@ def test_as_a_whole_an_output_that_has_lost_its_value_is_not_right() -> None:
     assert said(found) == ("ambiguous", [("a", 1_000), ("a", 1_000)])
 
 
-@pytest.mark.parametrize("group", [list, tuple, set, np.array, lambda values: dict(enumerate(values)), lambda values: {f"{value}": value for value in values}], ids=str)
+@pytest.mark.parametrize("group", [list, tuple, set, np.array, lambda values: dict(enumerate(values)), lambda values: {f"{value}": value for value in values}], ids=["list", "tuple", "set", "array", "dict of numbers", "dict of texts"])
 def test_a_group_of_fewer_records_has_lost_nothing(group: Callable[[list[int]], Any]) -> None:
     def values(out: Any) -> Any:
         return out[1].values() if isinstance(out[1], dict) else out[1]
 
     found = localized(lambda known: [("k", group(known))] if known else [], [1, 2, 1_000, 3], Judge(lambda out: max(values(out)) > 50))
     assert said(found) == ("culprit", [1_000])
+
+
+def test_where_nothing_wrong_is_an_empty_list_its_cause_is_the_culprit() -> None:
+    found = localized(lambda known: [("k", len(known), [each for each in known if each < 0])] if known else [], [5, 7, -3, 9], Judge(lambda out: len(out[2]) > 0))
+    assert said(found) == ("culprit", [-3])
 
 
 # ---- outlines -----------------------------------------------------------------------------------------------------
@@ -163,6 +168,26 @@ def test_what_is_lost(before: Any, now: Any) -> None:
         assert loses(outlines([one]), outlines([other]))
     assert not loses(outline(now), outline(now))
     assert loses(outlines([(1, 2), before]), outlines([now, (1, 2)]))
+
+
+def test_an_outline_of_many_that_all_differ_is_small() -> None:
+    """One is kept for each test."""
+    documents = [(number, {f"w{(number * word) % 301}": 1 for word in range(1, 30)}) for number in range(2_000)]
+    assert len(pickle.dumps(outlines(documents))) < 2_000
+    assert not loses(outlines(documents), outlines(documents[1:]))
+
+
+def test_what_does_not_let_itself_be_looked_into_is_judged_all_the_same() -> None:
+    class Closed(dict[str, int]):
+        def __getitem__(self, name: str) -> int:
+            raise RuntimeError("closed")
+
+        def items(self) -> Any:
+            raise RuntimeError("closed")
+
+        values = items
+
+    assert Judge(lambda out: out[1] > 9).verdict([(Closed(a=1), 5)])[0].name == "PASS"
 
 
 @pytest.mark.parametrize(

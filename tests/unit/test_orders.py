@@ -38,7 +38,9 @@ def test_orders_by_their_numbers() -> None:
     assert ranks(4, 1).tolist() == [3, 2, 1, 0]
     drawn = [tuple(arranged(np.arange(20), order).tolist()) for order in range(2, 12)]
     assert len({*drawn}) == 10
-    assert min(abs(one - other) for one, other in pairwise(drawn[0])) == 5
+    assert min(abs(one - other) for one, other in pairwise(drawn[0])) == 8
+    assert arranged(np.arange(2), 2).tolist() == [1, 0]
+    assert all(arranged(np.arange(many), 2)[0] for many in (2, 10, 25_000))  # a program may keep the first one
 
 
 class Ordered:
