@@ -96,16 +96,15 @@ def loses(before: Outline, now: Outline) -> bool:
     """
     if before is None or now is None or before in (now, NULL):
         return False
-    many = isinstance(before, frozenset) and isinstance(now, frozenset)
-    if now == NULL or (not many and _holds_number(before) and not _holds_number(now)):
-        return True
-    if isinstance(before, tuple) and isinstance(now, tuple):
-        were = dict(before)
-        return any(name in were and loses(were[name], each) for name, each in now)
     if isinstance(before, frozenset) and isinstance(now, frozenset):
         were_many, are_many = Counter(dict(before)), Counter(dict(now))
         left, come = were_many - are_many, are_many - were_many
         return bool(left) and any(all(loses(each, new) for each in left) for new in come)
+    if now == NULL or (_holds_number(before) and not _holds_number(now)):
+        return True
+    if isinstance(before, tuple) and isinstance(now, tuple):
+        were = dict(before)
+        return any(name in were and loses(were[name], each) for name, each in now)
     return False
 
 

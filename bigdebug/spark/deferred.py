@@ -99,7 +99,7 @@ class Deferred:
         while self.pending and not self.ended:
             with self._ending:
                 self._late = time.monotonic() > late
-                # While the call is under way a signal would be told from another press of the user's by nothing.
+                # While the call is under way, nothing would tell this signal from another press of the user's.
                 if self.pending and not self.ended and not self._telling and (self._late or not _in_call(_main_frame())):
                     self._telling = True
                     _rouse()
