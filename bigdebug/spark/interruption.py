@@ -88,7 +88,7 @@ def _is_due(deferred: Deferred | None) -> bool:
 def cancel(sc: SparkContext, tag: str) -> None:
     """Cancel the jobs with a tag, also those that begin soon. When this ends, none runs, unless Spark is slow about it."""
     quiet = threading.Event()
-    threading.Thread(target=_cancel, args=(sc, tag, quiet), name="bigdebug cancelling", daemon=True).start()
+    threading.Thread(target=_cancel, args=(sc, tag, quiet), name="bigdebug cancelling later jobs", daemon=True).start()
     try:
         quiet.wait(_SOON)
     finally:  # also where a second interruption ends the waiting

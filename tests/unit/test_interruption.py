@@ -128,6 +128,6 @@ def test_of_a_spark_that_has_ended_nothing_is_waited_for(monkeypatch: pytest.Mon
     began = time.monotonic()
     cancel(sc, "tag")
     assert time.monotonic() - began < 0.5
-    while any(thread.name == "bigdebug cancelling" for thread in threading.enumerate()):
+    while any(thread.name == "bigdebug cancelling later jobs" for thread in threading.enumerate()):
         time.sleep(0.01)
     assert sc.asked == 0
