@@ -57,12 +57,12 @@ class Judge:
             known = list(outputs)
         except Exception:  # of the user's functions
             return Verdict(Outcome.FAIL if self.raises else Outcome.UNRESOLVED)
-        value, gone, many, there = self._value(known), not known and not self.whole, len(known) if self.whole else 0, _there(known)  # before a test that may change them
+        value, gone, many, outline = self._value(known), not known and not self.whole, len(known) if self.whole else 0, there(known)  # before a test that may change them
         try:
             wrong = truth(self.test(known)) if self.whole else any(self.wrong(each) for each in known)  # map() would end at a StopIteration of the test
         except Exception:
             return Verdict(Outcome.UNRESOLVED)
-        return Verdict(Outcome.FAIL if wrong else Outcome.PASS, value, gone, many, there)
+        return Verdict(Outcome.FAIL if wrong else Outcome.PASS, value, gone, many, outline)
 
     def _value(self, known: list[Any]) -> float:
         if self.whole:
@@ -70,7 +70,7 @@ class Judge:
         return number(known[0]) if len(known) == 1 else math.nan
 
 
-def _there(outputs: list[Any]) -> Outline:
+def there(outputs: list[Any]) -> Outline:
     """What is there in outputs; None where they do not let themselves be looked into."""
     try:
         return outlines(outputs)

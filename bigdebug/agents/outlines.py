@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import fields, is_dataclass
 from functools import lru_cache
+from operator import ne
 from typing import Any
 
 import numpy as np
@@ -25,28 +26,31 @@ WIDE = 64
 user's might not be told to the driver.
 """
 
-DEEP = 8
+LONG = 1_000
+"""Longer tuples are as lists: rows have columns by their places, and few have more."""
+
+DEEP = 16
 """What is within more than so many others is not looked into."""
 
-_AT_ONCE = {type(None): NULL, bool: OTHER, int: NUMBER, str: OTHER, bytes: OTHER}
-"""What most values are is known by their types."""
+_PLAIN = {type(None): NULL, bool: OTHER, int: NUMBER, float: NUMBER, str: OTHER, bytes: OTHER}
+"""What most values are is known by their types, but for NaN."""
 
 
 def outline(value: Any, deep: int = DEEP) -> Outline:
     """The outline of a value: of a tuple, a dict or an object by fields, of a list, a set or an array as of any number of values."""
-    at_once = _AT_ONCE.get(type(value))
-    if at_once is not None:
-        return at_once
-    if type(value) is float:
-        return NUMBER if value == value else NULL
+    kind = _PLAIN.get(type(value))
+    if kind is not None:
+        return kind if value == value else NULL
     if not deep:
         return _kind(value)
-    if isinstance(value, tuple) and len(value) <= WIDE:
+    if isinstance(value, tuple) and len(value) <= LONG:
         return tuple([(place, outline(each, deep - 1)) for place, each in enumerate(value)])
     if isinstance(value, tuple | list | set | frozenset):
         return outlines(value, deep - 1)
     if isinstance(value, np.ndarray):
         return _of_array(value, deep - 1)
+    if type(value).__module__.startswith("pandas.") and hasattr(value, "items"):
+        return outline(_unlabelled(value), deep - 1)
     known = _fields(value)
     if known is None:
         return _kind(value)
@@ -58,6 +62,12 @@ def outline(value: Any, deep: int = DEEP) -> Outline:
 
 def outlines(values: Collection[Any], deep: int = DEEP) -> Outline:
     """The outline of any number of values, whatever their order."""
+    types = Counter(map(type, values))
+    if types.keys() <= _PLAIN.keys():  # there may be a million, and a verdict for each test
+        kinds, nulls = Counter[str](), sum(map(ne, values, values))
+        for kind, many in types.items():
+            kinds[_PLAIN[kind]] += many
+        return _counted({**kinds, NUMBER: kinds[NUMBER] - nulls, NULL: kinds[NULL] + nulls})
     known = [outline(each, deep) for each in values]
     if len(set(known)) > WIDE:
         known = [_roughly(each) for each in known]
@@ -85,27 +95,51 @@ def _of_array(values: npt.NDArray[Any], deep: int) -> Outline:
     if values.dtype.kind not in "iufcmM":
         return outlines(values.ravel().tolist(), deep)
     nulls = int(np.count_nonzero(values != values))
-    kinds = {NULL: nulls, NUMBER if values.dtype.kind in "iuf" else OTHER: values.size - nulls}
-    return frozenset((kind, many) for kind, many in kinds.items() if many)
+    return _counted({NULL: nulls, NUMBER if values.dtype.kind in "iuf" else OTHER: values.size - nulls})
 
 
-def loses(before: Outline, now: Outline) -> bool:
-    """Whether what had one outline has lost a value where it has another: it is null now, or a number that is none any more.
+def _unlabelled(value: Any) -> Any:
+    """A Series or a DataFrame of pandas as a dict by its labels; a Series of more than WIDE, or with a label twice, as an array."""
+    if value.ndim > 1:
+        return {str(label): column for label, column in value.items()}
+    return value.to_dict() if len(value) <= WIDE and value.index.is_unique else value.to_numpy()
 
-    Of any number of values, some may be gone: a group of fewer records has fewer. That is not to be seen where others come in their place, or a place is gone with its value.
+
+def _counted(kinds: Mapping[str, int]) -> Outline:
+    return _the_one(frozenset((kind, many) for kind, many in kinds.items() if many))
+
+
+def loses(before: Outline, now: Outline, usual: Iterable[Outline] | None = ()) -> bool:
+    """Whether what had one outline has lost a value where it has another: it is null now, or a number that is none any more, or its place is gone.
+
+    Of any number of values, some may be gone: a group of fewer records has fewer. That is not to be seen where others come in their place.
+
+    ``usual`` are outlines of what is right: what none of these holds is not lost, and a place that one of them lacks may be gone. Where there are none, nothing is known of what
+    holds values, and any place may be gone. None: nobody has looked for them yet.
     """
     if before is None or now is None or before in (now, NULL):
         return False
+    known = None if usual is None else [each for each in usual if each is not None]
     if isinstance(before, frozenset) and isinstance(now, frozenset):
         were_many, are_many = Counter(dict(before)), Counter(dict(now))
         left, come = were_many - are_many, are_many - were_many
-        return bool(left) and any(all(loses(each, new) for each in left) for new in come)
-    if now == NULL or (_holds_number(before) and not _holds_number(now)):
+        within = None if known is None else [one for each in known if isinstance(each, frozenset) for one, _ in each]
+        if within and any(isinstance(each, str) and each not in within for each in left):
+            return False
+        return bool(left) and any(all(loses(each, new, within) for each in left) for new in come)
+    if (now == NULL or (_holds_number(before) and not _holds_number(now))) and (not known or any(loses(each, now) for each in known)):
         return True
     if isinstance(before, tuple) and isinstance(now, tuple):
-        were = dict(before)
-        return any(name in were and loses(were[name], each) for name, each in now)
+        are, by_name = dict(now), None if known is None else [dict(each) for each in known if isinstance(each, tuple)]
+        return any(_loses_place(name, was, are, by_name) for name, was in before)
     return False
+
+
+def _loses_place(name: Any, was: Outline, now: Mapping[Any, Outline], known: Collection[Mapping[Any, Outline]] | None) -> bool:
+    """The same of a place, beside all places of what is right, if somebody has looked for that."""
+    if name in now:
+        return loses(was, now[name], None if known is None else [each[name] for each in known if name in each])
+    return was != NULL and (known is None or (bool(known) and all(name in each for each in known)))
 
 
 def _holds_number(known: Outline) -> bool:

@@ -78,6 +78,10 @@ class Course:
         """How the candidates became fewer, output by output."""
         return tuple(self._points)
 
+    def begin_again(self) -> None:
+        """Look at the outputs once more, from the first one on."""
+        self.looked_at = self.faults = self.explained = 0
+
     def look(self, output: str, candidates: int) -> None:
         """Begin with an output."""
         self.output, self.candidates = output, candidates

@@ -18,7 +18,7 @@ from bigdebug.agents.judges import Judge
 from bigdebug.agents.outlines import WIDE, loses, outline, outlines
 from bigdebug.localize.diagnosis import Cost, Diagnosis
 from bigdebug.localize.faults import faults
-from bigdebug.localize.oracle import Answer, Budget, Oracle
+from bigdebug.localize.oracle import Answer, Budget, Oracle, Unusual
 from bigdebug.localize.subject import Subject
 from bigdebug.localize.verdict import Seen, diagnosis
 from bigdebug.model import Origin, SourceRecord
@@ -168,6 +168,52 @@ def test_what_is_lost(before: Any, now: Any) -> None:
         assert loses(outlines([one]), outlines([other]))
     assert not loses(outline(now), outline(now))
     assert loses(outlines([(1, 2), before]), outlines([now, (1, 2)]))
+
+
+USUAL: list[tuple[Any, Any, list[Any], bool]] = [
+    (("k", 5, "late"), ("k", 5, None), [("a", 1, None), ("b", 2, None)], False),
+    (("k", 5, "late"), ("k", 5, None), [("a", 1, None), ("b", 2, "good")], True),
+    (("k", 5), ("k", None), [("a", None)], False),
+    (("k", 5), ("k", "none"), [("a", "none")], False),
+    (("k", 5), ("k", "none"), [("a", 7)], True),
+    (5, None, [None, None], False),
+    (5, None, [7], True),
+    ({"a": 1, "b": 2}, {"a": 1}, [{"a": 3, "b": 4}, {"a": 5, "b": 6}], True),
+    ({"a": 1, "b": 2}, {"a": 1}, [{"a": 3, "b": 4}, {"a": 5}], False),
+    ({"a": 1, "b": None}, {"a": 1}, [{"a": 3, "b": 4}], False),
+    (("k", [1, "late"]), ("k", [1, None]), [("a", [2, None]), ("b", [None])], False),
+    (("k", [1, "late"]), ("k", [1, None]), [("a", [2, "good"])], True),
+    (pd.Series({"a": 1.0, "b": 2.0}), pd.Series({"a": 1.0}), [pd.Series({"a": 3.0, "b": 4.0})], True),
+]
+
+
+@pytest.mark.parametrize(("before", "now", "usual", "lost"), USUAL)
+def test_what_no_right_output_holds_is_not_lost(before: Any, now: Any, usual: list[Any], lost: bool) -> None:
+    assert loses(outline(before), outline(now), [*map(outline, usual)]) is lost
+    assert loses(outlines([before]), outlines([now]), [outlines([each]) for each in usual]) is lost
+    assert loses(outline(before), outline(now), None) or before["b"] is None  # to be looked at, as long as nobody has looked for right ones
+
+
+def test_as_long_as_nobody_has_looked_for_right_outputs_a_search_ends_where_it_needs_them() -> None:
+    def localize(usual: Any) -> Any:
+        oracle = Oracle(asked, budget, usual=usual)
+        return faults([Subject(np.arange(3), oracle)], budget)
+
+    def asked(sets: Sequence[Any]) -> list[Answer]:
+        return [Answer(*Judge(lambda out: out[1] is not None).verdict([("k", "late" if 2 in each else None)] if each else [])) for each in sets]
+
+    budget = Budget()
+    with pytest.raises(Unusual):
+        localize(None)
+    assert [fault.repair for fault in localize([outlines([("a", None)])]).found] == [{2}]
+    assert not localize([outlines([("a", None)])]).found[0].gone
+    assert localize([outlines([("a", "good")])]).found[0].gone
+
+
+@pytest.mark.parametrize("values", [[1, 2.5, None, math.nan, "a", True, b"b"], [], [math.nan] * 3, [None], [1] * 100, {1, 2}, {"a": 1.5, "b": math.nan}.values()])
+def test_of_plain_values_an_outline_is_what_it_is_of_others(values: Any) -> None:
+    """What is counted at once, and what is looked at one by one."""
+    assert outlines(values) == outlines([*values, ()]) - {((), 1)}  # type: ignore[operator]
 
 
 def test_an_outline_of_many_that_all_differ_is_small() -> None:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial, reduce
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from bigdebug.agents.check import Check
-from bigdebug.agents.judges import Judge, Judging, truth
+from bigdebug.agents.judges import Judge, Judging, there, truth
 from bigdebug.agents.moments import Moments, moments
+from bigdebug.agents.outlines import Outline
 from bigdebug.errors import LocalizeError
 from bigdebug.model import pack
 from bigdebug.spark.asking import answers, asking
@@ -19,7 +21,7 @@ from bigdebug.spark.predicate import TEST, guarded, told
 from bigdebug.spark.rdd.inquiry.satisfying import satisfying
 from bigdebug.spark.rdd.positional import by_absence
 from bigdebug.spark.rdd.replay import Replay
-from bigdebug.trace.places import count, rids_of
+from bigdebug.trace.places import Places, count, rids_of
 from bigdebug.trace.smallest import smallest
 
 if TYPE_CHECKING:
@@ -27,6 +29,9 @@ if TYPE_CHECKING:
 
 MOST = 64
 """Of more wrong outputs than these, those are looked at of which counts say that they were made of the fewest records."""
+
+USUAL = 8
+"""Of so many partitions, so many outputs that are right are looked at, to see what an output holds where nothing is wrong."""
 
 
 @dataclass(frozen=True)
@@ -64,11 +69,12 @@ class Faulty:
 
 @dataclass(frozen=True)
 class Found:
-    """The wrong outputs of a run, and what cannot be looked for, in sentences. ``more`` are wrong, too, and were made of more records."""
+    """The wrong outputs of a run, and what cannot be looked for, in sentences. ``more`` are wrong, too, and were made of more records. ``usual`` gives outlines of outputs that are right."""
 
     faulty: list[Faulty]
     left: tuple[str, ...] = ()
     more: int = 0
+    usual: Callable[[], Sequence[Outline]] = tuple
 
 
 def judged(trace: LineageRDD, judge: Judge) -> Found:
@@ -85,10 +91,10 @@ def judged(trace: LineageRDD, judge: Judge) -> Found:
     chosen = places if count(places) <= MOST else smallest(trace.run.lineage, target, places, MOST)
     wrong = trace._to([target], lambda: {target: chosen})
     records = {rid: found[p][at] for p in sorted(chosen) for rid, at in zip(pack(p, chosen[p]).tolist(), chosen[p].tolist())}
-    if None in records.values():  # what did not come along
+    if any(each is None for each in records.values()):  # what did not come along
         records = by_rid(wrong)
     faulty = [Faulty(wrong.at([rid]), records[rid], judge, target) for rid in rids_of(chosen).tolist()]
-    return Found([*map(anew, faulty)], more=count(places) - len(faulty))
+    return Found([*map(anew, faulty)], more=count(places) - len(faulty), usual=partial(_usual, trace, places))
 
 
 def as_a_whole(trace: LineageRDD, judge: Judge) -> Found:
@@ -138,6 +144,14 @@ def _said(judge: Judge) -> str:
     return f": of none {judge.test}" if isinstance(judge.test, Check) else ""
 
 
+def _usual(trace: LineageRDD, wrong: Places) -> list[Outline]:
+    """Outlines of some outputs that are right, by one job."""
+    target = trace._only("localize()")
+    right = {p: np.setdiff1d(at[: USUAL + len(wrong.get(p, ()))], wrong.get(p, []))[:USUAL] for p, at in trace.places.items()}
+    some = dict(islice(((p, at) for p, at in right.items() if len(at)), USUAL))
+    return list({each for each in _by_partition(trace._to([target], lambda: {target: some}), _Outlined()) if each is not None})
+
+
 # ---- of all outputs -----------------------------------------------------------------------------------------------
 
 
@@ -170,6 +184,12 @@ class _Measured:
 
     def __call__(self, split: int, incoming: Iterable[Any]) -> Iterator[Moments]:
         yield moments(map(self.value, incoming))
+
+
+@dataclass(frozen=True)
+class _Outlined:
+    def __call__(self, split: int, incoming: Iterable[Any]) -> Iterator[Outline]:
+        yield from (there([output]) for output in incoming)
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ from pyroaring import BitMap
 
 from bigdebug.agents.entered import Entered, OfKeys
 from bigdebug.agents.operations import Operation
+from bigdebug.agents.outlines import Outline
 from bigdebug.agents.trials import Tried
 from bigdebug.errors import LocalizeError
 from bigdebug.graph import Form, OperatorGraph
@@ -23,7 +24,7 @@ from bigdebug.localize.candidates import Candidates, together
 from bigdebug.localize.causes import State
 from bigdebug.localize.diagnosis import Cost, Diagnosis
 from bigdebug.localize.faults import OUTPUTS, Faults, faults
-from bigdebug.localize.oracle import ENDS, Answer, Budget, Oracle, Spent, why
+from bigdebug.localize.oracle import ENDS, Answer, Budget, Oracle, Spent, Unusual, why
 from bigdebug.localize.ordered import Asked, unordered
 from bigdebug.localize.progress import Step
 from bigdebug.localize.subject import Subject
@@ -65,7 +66,8 @@ class Localizing:
         self._run, self._recorder = trace.run, trace._recorder
         self._questions = self._recorder.questions(self._run)
         self._evaluator = Evaluator(self._recorder, self._questions)
-        self._left, self._wrong = list(found.left), len(found.faulty) + found.more
+        self._left, self._wrong, self._find_usual = list(found.left), len(found.faulty) + found.more, found.usual
+        self._usual: Sequence[Outline] | None = None
         self._faulty, entered = self._few(found.faulty, found.more)
         others = [[(way, way.replay.cut) for way in list(each.ways())[1:]] for each in self._faulty]
         self._candidates = Candidates(together([*entered, *(cut for ways in others for _, cut in ways)]))
@@ -97,7 +99,7 @@ class Localizing:
 
     def _searched(self, known: Faults, unordered: set[int], numbers: Sequence[int]) -> list[Subject]:
         """Look for what makes some of the outputs wrong. Gives all of these as what is asked about."""
-        self._oracles = [Oracle(partial(self._asked, i), self._budget, partial(self._asked, i, folded=True)) for i in range(len(self._numbers))]
+        self._oracles = [Oracle(partial(self._asked, i), self._budget, partial(self._asked, i, folded=True), self._usual) for i in range(len(self._numbers))]
         subjects = [Subject(numbers, oracle, name) for numbers, oracle, name in zip(self._numbers, self._oracles, self._names)]
         for program in dict.fromkeys(self._program(i) for i in numbers):
             here = [i for i in numbers if self._program(i) == program]
@@ -106,15 +108,26 @@ class Localizing:
             except Spent as spent:
                 known.ended = why(spent)
                 break
-            with self._tried(here):
-                known.take(faults([subjects[i] for i in here], self._budget), here)
-                try:
-                    unordered |= self._unordered(known, here, subjects)
-                except ENDS as end:
-                    known.ended = why(end)
+            try:
+                self._look(known, unordered, here, subjects)
+            except Unusual:  # the task is gone by now: it may have had the only core
+                self._usual = self._find_usual()
+                self._budget.course.begin_again()
+                for oracle in self._oracles:
+                    oracle.usual = self._usual
+                self._look(known, unordered, here, subjects)
             if known.ended is not None:
                 break
         return subjects
+
+    def _look(self, known: Faults, unordered: set[int], here: Sequence[int], subjects: Sequence[Subject]) -> None:
+        """Look for what makes outputs of one program wrong. Raises Unusual before anything is known."""
+        with self._tried(here):
+            known.take(faults([subjects[i] for i in here], self._budget), here)
+            try:
+                unordered |= self._unordered(known, here, subjects)
+            except ENDS as end:
+                known.ended = why(end)
 
     def _is_unkeyed(self) -> bool:
         """Whether no key says which output is which, though several records may be put together for one."""

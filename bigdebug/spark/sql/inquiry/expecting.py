@@ -15,6 +15,7 @@ from pyspark.sql import Row
 from bigdebug.agents.alike import alike, name
 from bigdebug.agents.expected import side
 from bigdebug.agents.judges import number
+from bigdebug.agents.outlines import loses, outline
 from bigdebug.agents.partners import beyond
 from bigdebug.errors import LocalizeError
 from bigdebug.localize.oracle import Answer
@@ -22,7 +23,7 @@ from bigdebug.model import Outcome
 from bigdebug.shown import shown
 from bigdebug.spark.sql.far import Far
 from bigdebug.spark.sql.inquiry.due import MOST, RowKey, Values, due_rows, too_many
-from bigdebug.spark.sql.inquiry.judging import TriedRow, lost
+from bigdebug.spark.sql.inquiry.judging import TriedRow
 from bigdebug.spark.sql.inquiry.rows_by_name import rows_by_name
 from bigdebug.spark.sql.lineage_frame import LineageFrame
 from bigdebug.spark.sql.plans.catalyst import Catalyst
@@ -79,7 +80,7 @@ class ByExpectation:
         rows = [tuple(each.row) for each in given]
         value = math.nan if len(rows) > 1 else number(rows[0] if known.place is None else rows[0][known.place])
         right = not beyond(rows, known.due) or (self.near and len(rows) == 1 and _is_past(rows[0], tuple(before or ()), known))
-        if not right and before is not None and all(lost(before, each.row) for each in given):
+        if not right and before is not None and all(_loses(before, each.row) for each in given):
             return Answer(Outcome.UNRESOLVED, value, gone=True)
         return Answer(Outcome.PASS if right else Outcome.FAIL, value)
 
@@ -105,6 +106,11 @@ class ByExpectation:
     def nearly(self) -> ByExpectation:
         """The test of those rows of which no removal makes exactly what was expected."""
         return replace(self, near=True)
+
+
+def _loses(before: Row, row: Row) -> bool:
+    """Whether a value that a row had is NULL on fewer records, or no number any more."""
+    return loses(outline(tuple(before)), outline(tuple(row)))
 
 
 def _is_past(row: Values, before: Values, known: Strange) -> bool:

@@ -4,20 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from itertools import repeat
 from typing import NamedTuple
 
+import numpy as np
 import pyarrow as pa
 from pyspark.sql import Row
 
 from bigdebug.agents.check import Check
 from bigdebug.agents.judges import truth
+from bigdebug.agents.outlines import Outline
 from bigdebug.errors import LocalizeError, PredicateError, TooLargeError
 from bigdebug.localize.faults import OUTPUTS
 from bigdebug.spark.predicate import PREDICATE, TEST, guarded, told
 from bigdebug.spark.sql.far import Far
 from bigdebug.spark.sql.inquiry.candidates import Standing, standing_of
 from bigdebug.spark.sql.inquiry.expecting import Unexpected
-from bigdebug.spark.sql.inquiry.judging import ByFunction, Test
+from bigdebug.spark.sql.inquiry.judging import ByFunction, Test, TriedRow
 from bigdebug.spark.sql.inquiry.rows_by_name import rows_by_name
 from bigdebug.spark.sql.inquiry.triable import untried
 from bigdebug.spark.sql.lineage_frame import LineageFrame
@@ -30,6 +33,10 @@ MOST = 64
 
 INDEXED = 3
 """Of more wrong rows the lineage is indexed first: to trace each takes a job or several."""
+
+
+USUAL = 256
+"""Of so many rows of a result, those that are right say what a row holds where nothing is wrong."""
 
 
 class Found(NamedTuple):
@@ -72,6 +79,21 @@ def of_expected(trace: LineageFrame, differing: Unexpected, check: Callable[[], 
     many = len(differing.rows)
     found = _traced(trace, differing.names[:MOST], differing.rows[:MOST], many, check) if many else Found([], [])
     return found._replace(left="; ".join(filter(None, [found.left, *differing.left])) or None)
+
+
+def usual(trace: LineageFrame, test: Test) -> list[Outline]:
+    """Outlines of some rows of a trace over a result that a test finds nothing wrong with, by one job; none of all rows as a whole."""
+    questions, subject = trace.run.questions, trace.run.subject
+    names = trace.standing[subject]
+    if names is None:
+        names = questions.steps().every(subject)
+    if test.whole or isinstance(names, Far) or not len(names):
+        return []
+    some = names.take(pa.array(np.unique(np.linspace(0, len(names) - 1, USUAL).astype(int))))
+    known = rows_by_name(trace, some, test.columns(questions.catalyst))
+    more = zip(*known.more) if known.more else repeat(())
+    answers = [test.answer([TriedRow((), row, values)], None) for row, values in zip(known.rows, more)]
+    return list({answer.outline for answer in answers if answer.passes})
 
 
 def _traced(trace: LineageFrame, names: Names, rows: list[Row], many: int, check: Callable[[], None]) -> Found:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from inspect import signature
 from typing import Any, NamedTuple, Protocol
@@ -14,7 +14,7 @@ from pyspark.sql.types import ArrayType, MapType, NumericType, StructType, UserD
 from bigdebug.agents.check import Check
 from bigdebug.agents.judges import Judge, number
 from bigdebug.agents.moments import moments
-from bigdebug.agents.outlines import loses, outline
+from bigdebug.agents.outlines import outlines
 from bigdebug.errors import LocalizeError
 from bigdebug.localize.oracle import Answer
 from bigdebug.model import Outcome
@@ -26,7 +26,7 @@ from bigdebug.spark.sql.plans.expressions import Expr, Node
 from bigdebug.spark.sql.plans.kinds import is_number
 
 GONE = Answer(Outcome.PASS, gone=True)
-"""That of a row that is not there any more, or of which nothing is known any more: nothing is wrong, but nothing is right."""
+"""That of a row that is not there any more: nothing is wrong, but nothing is right."""
 
 _NESTED = (ArrayType, MapType, StructType, UserDefinedType)
 
@@ -80,8 +80,7 @@ class ByFunction:
         return []
 
     def answer(self, given: Sequence[TriedRow], before: Row | None) -> Answer:
-        answer = Answer(*self.judge.verdict([each.row for each in given]))
-        return GONE if answer.passes and before is not None and all(lost(before, each.row) for each in given) else answer
+        return Answer(*self.judge.verdict([each.row for each in given]))
 
     def of_none(self, answer: Answer) -> Answer:
         """The same."""
@@ -118,26 +117,18 @@ class ByCondition:
         return [catalyst.try_eval(self.computed), catalyst.is_computed(self.computed)]
 
     def answer(self, given: Sequence[TriedRow], before: Row | None) -> Answer:
+        if not given:
+            return GONE
         if not all(each.more[1] for each in given):
             return Answer(Outcome.UNRESOLVED)
-        if any(each.more[0] for each in given):
-            outcome = Outcome.FAIL
-        elif all(each.more[0] is None or (before is not None and lost(before, each.row, self.about)) for each in given):
-            return GONE
-        else:
-            outcome = Outcome.PASS
+        outcome = Outcome.FAIL if any(each.more[0] for each in given) else Outcome.PASS
+        there = outlines([(*(each.row[i] for i in self.about), each.more[0]) for each in given])  # a condition that is NULL says nothing, if it is not so of all that is right
         value = number(given[0].row if self.number is None else given[0].row[self.number]) if len(given) == 1 else math.nan
-        return Answer(outcome, value)
+        return Answer(outcome, value, outline=there)
 
     def of_none(self, answer: Answer) -> Answer:
         """The same."""
         return answer
-
-
-def lost(before: Row, row: Row, about: Iterable[int] | None = None) -> bool:
-    """Whether a value that a row had, of columns that a test is ``about``, is NULL on fewer records, or no number any more."""
-    places = range(len(before)) if about is None else about
-    return any(loses(outline(before[i]), outline(row[i])) for i in places)
 
 
 def test_of(trace: LineageFrame, test: Any, key: Any, whole: Any, raises: bool) -> Test:
