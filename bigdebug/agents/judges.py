@@ -11,7 +11,7 @@ import numpy as np
 
 from bigdebug.agents.fields import is_null, is_number
 from bigdebug.agents.guards.crash import name_of
-from bigdebug.agents.outlines import Outline, outlines
+from bigdebug.agents.outlines import Outline, looked_at
 from bigdebug.model import Outcome
 
 
@@ -57,7 +57,7 @@ class Judge:
             known = list(outputs)
         except Exception:  # of the user's functions
             return Verdict(Outcome.FAIL if self.raises else Outcome.UNRESOLVED)
-        value, gone, many, outline = self._value(known), not known and not self.whole, len(known) if self.whole else 0, there(known)  # before a test that may change them
+        value, gone, many, outline = self._value(known), not known and not self.whole, len(known) if self.whole else 0, looked_at(known)  # before a test that may change them
         try:
             wrong = truth(self.test(known)) if self.whole else any(self.wrong(each) for each in known)  # map() would end at a StopIteration of the test
         except Exception:
@@ -68,14 +68,6 @@ class Judge:
         if self.whole:
             return float(np.sum([value for each in known if math.isfinite(value := number(each))]))
         return number(known[0]) if len(known) == 1 else math.nan
-
-
-def there(outputs: list[Any]) -> Outline:
-    """What is there in outputs; None where they do not let themselves be looked into."""
-    try:
-        return outlines(outputs)
-    except Exception:  # of the user's classes
-        return None
 
 
 def truth(answer: Any) -> bool:

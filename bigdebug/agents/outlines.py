@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import fields, is_dataclass
 from functools import lru_cache
+from itertools import chain
 from operator import ne
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -74,6 +75,14 @@ def outlines(values: Collection[Any], deep: int = DEEP) -> Outline:
     return _the_one(frozenset(Counter(known).items() if len(known) > 1 else [(each, 1) for each in known]))
 
 
+def looked_at(outputs: Collection[Any]) -> Outline:
+    """The outline of outputs; None where they do not let themselves be looked into."""
+    try:
+        return outlines(outputs)
+    except Exception:  # of the user's classes
+        return None
+
+
 def _roughly(known: Outline) -> Outline:
     """Which kinds of values there are in an outline, for many that all differ: a verdict is kept for each test."""
     return known if known is None or isinstance(known, str) else frozenset((kind, 1) for kind in _kinds(known))
@@ -92,16 +101,16 @@ def _the_one(known: frozenset[Any]) -> frozenset[Any]:
 
 
 def _of_array(values: npt.NDArray[Any], deep: int) -> Outline:
-    if values.dtype.kind not in "iufcmM":
+    if values.dtype.kind not in "iufcmM" or isinstance(values, np.ma.MaskedArray):  # whose list has None for what is masked
         return outlines(values.ravel().tolist(), deep)
     nulls = int(np.count_nonzero(values != values))
     return _counted({NULL: nulls, NUMBER if values.dtype.kind in "iuf" else OTHER: values.size - nulls})
 
 
 def _unlabelled(value: Any) -> Any:
-    """A Series or a DataFrame of pandas as a dict by its labels; a Series of more than WIDE, or with a label twice, as an array."""
+    """A Series or a DataFrame of pandas as a dict by its labels; a long Series, or one that has a label twice, as an array."""
     if value.ndim > 1:
-        return {str(label): column for label, column in value.items()}
+        return {str(label): column for label, column in value.items()} if value.columns.is_unique else value.to_numpy()
     return value.to_dict() if len(value) <= WIDE and value.index.is_unique else value.to_numpy()
 
 
@@ -109,37 +118,71 @@ def _counted(kinds: Mapping[str, int]) -> Outline:
     return _the_one(frozenset((kind, many) for kind, many in kinds.items() if many))
 
 
-def loses(before: Outline, now: Outline, usual: Iterable[Outline] | None = ()) -> bool:
-    """Whether what had one outline has lost a value where it has another: it is null now, or a number that is none any more, or its place is gone.
+class Right(NamedTuple):
+    """What is known of what right outputs hold at a place: the outlines of ``others``, None if nobody has looked at them, and those of itself, on fewer records."""
+
+    others: tuple[Outline, ...] | None = ()
+    itself: tuple[Outline, ...] = ()
+
+    def at(self, name: Any) -> Right:
+        """The same of a field."""
+        return self._of(lambda each: [known for field, known in each if field == name] if isinstance(each, tuple) else [])
+
+    def within(self) -> Right:
+        """The same of any number of values that are there."""
+        return self._of(lambda each: [known for known, _ in each] if isinstance(each, frozenset) else [])
+
+    def has(self, name: Any) -> bool:
+        """Whether there is to be a field: one of them has it, or others are of another shape."""
+        shapes = [dict(each) for each in self.every if isinstance(each, tuple)]
+        return self.others is None or any(name in each for each in shapes) or (bool(self.others) and not any(isinstance(each, tuple) for each in self.others))
+
+    def has_some(self) -> bool:
+        """Whether there is to be any value at all: of others there always is one."""
+        if self.others is None:
+            return True
+        return any(isinstance(each, frozenset) and each for each in self.every) and not any(isinstance(each, frozenset) and not each for each in self.others)
+
+    def holds_more(self, now: Outline) -> bool:
+        """Whether there is to be more than this: one of them holds it, or there are no others."""
+        return not self.others or any(loses(each, now) for each in self.every)
+
+    @property
+    def every(self) -> tuple[Outline, ...]:
+        return (*(self.others or ()), *self.itself)
+
+    def _of(self, part: Callable[[Outline], list[Outline]]) -> Right:
+        return Right(None if self.others is None else tuple(chain.from_iterable(map(part, self.others))), tuple(chain.from_iterable(map(part, self.itself))))
+
+
+NOTHING = Right()
+"""Nobody has seen anything right."""
+
+
+def loses(before: Outline, now: Outline, right: Right = NOTHING) -> bool:
+    """Whether what had one outline has lost a value where it has another: it is null now, or a number that is none any more, or its place is gone, or there is nothing where there was something.
 
     Of any number of values, some may be gone: a group of fewer records has fewer. That is not to be seen where others come in their place.
 
-    ``usual`` are outlines of what is right: what none of these holds is not lost, and a place that one of them lacks may be gone. Where there are none, nothing is known of what
-    holds values, and any place may be gone. None: nobody has looked for them yet.
+    What nothing that is ``right`` holds is not lost. Where there is nothing right to look at, null is lost, and a place may be gone.
     """
     if before is None or now is None or before in (now, NULL):
         return False
-    known = None if usual is None else [each for each in usual if each is not None]
     if isinstance(before, frozenset) and isinstance(now, frozenset):
-        were_many, are_many = Counter(dict(before)), Counter(dict(now))
-        left, come = were_many - are_many, are_many - were_many
-        within = None if known is None else [one for each in known if isinstance(each, frozenset) for one, _ in each]
-        if within and any(isinstance(each, str) and each not in within for each in left):
-            return False
-        return bool(left) and any(all(loses(each, new, within) for each in left) for new in come)
-    if (now == NULL or (_holds_number(before) and not _holds_number(now))) and (not known or any(loses(each, now) for each in known)):
+        return right.has_some() if not now else _loses_some(Counter(dict(before)), Counter(dict(now)), right.within())
+    if (now == NULL or (_holds_number(before) and not _holds_number(now))) and right.holds_more(now):
         return True
     if isinstance(before, tuple) and isinstance(now, tuple):
-        are, by_name = dict(now), None if known is None else [dict(each) for each in known if isinstance(each, tuple)]
-        return any(_loses_place(name, was, are, by_name) for name, was in before)
+        are = dict(now)
+        return any(loses(was, are[name], right.at(name)) if name in are else was != NULL and right.has(name) for name, was in before)
     return False
 
 
-def _loses_place(name: Any, was: Outline, now: Mapping[Any, Outline], known: Collection[Mapping[Any, Outline]] | None) -> bool:
-    """The same of a place, beside all places of what is right, if somebody has looked for that."""
-    if name in now:
-        return loses(was, now[name], None if known is None else [each[name] for each in known if name in each])
-    return was != NULL and (known is None or (bool(known) and all(name in each for each in known)))
+def _loses_some(before: Counter[Outline], now: Counter[Outline], right: Right) -> bool:
+    left, come = before - now, now - before
+    if right.others:
+        left = Counter({each: many for each, many in left.items() if not isinstance(each, str) or each in right.every})
+    return bool(left) and any(all(loses(each, new, right) for each in left) for new in come)
 
 
 def _holds_number(known: Outline) -> bool:
@@ -156,7 +199,14 @@ def _fields(value: Any) -> Mapping[Any, Any] | None:
         return None
     if is_dataclass(value):  # one with slots has nothing else that names them
         return {each.name: getattr(value, each.name, None) for each in fields(value)}
-    return getattr(value, "__dict__", None) or None
+    names = [name for kind in reversed(type(value).__mro__) for name in _slots(kind)]
+    return {**{name: getattr(value, name, None) for name in names}, **getattr(value, "__dict__", {})} or None
+
+
+def _slots(kind: type) -> Iterable[str]:
+    slots = vars(kind).get("__slots__", ())
+    names = [slots] if isinstance(slots, str) else [*slots]
+    return [name for name in names if name not in ("__dict__", "__weakref__") and hasattr(kind, name)]
 
 
 def _kind(value: Any) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from bigdebug.localize.causes import ALONE, State
-from bigdebug.localize.faults import Fault
+from bigdebug.localize.known import Fault
 from bigdebug.localize.rivals import DOZENS
 from bigdebug.localize.subject import Ids
 from bigdebug.model import SourceRecord

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from contextlib import suppress
+from copy import deepcopy
+from dataclasses import dataclass
 from functools import partial
 
 from pyroaring import BitMap
 
+from bigdebug.agents.outlines import Outline
 from bigdebug.localize.causes import CONFIRMED, Cause, State, cause
+from bigdebug.localize.known import Fault, Faults
 from bigdebug.localize.oracle import ENDS, Budget, Spent, why
 from bigdebug.localize.progress import Step
 from bigdebug.localize.rivals import instead
 from bigdebug.localize.subject import Ids, Subject
-from bigdebug.localize.suspicion import EACH, Ranking, Suspicion, suspicion, unsuspected
+from bigdebug.localize.suspicion import EACH, Ranking, suspicion, unsuspected
+from bigdebug.localize.usual import Overruled, Unusual
 
 OUTPUTS = 20
 """Of so many wrong outputs the causes are looked for, those made of the fewest records."""
@@ -25,59 +30,6 @@ BESIDE = 256
 """Of an output that a fault explains, up to so many candidates are left out one by one, to see whether it has a fault of its own."""
 
 
-@dataclass
-class Fault:
-    """Candidates without which the outputs that it ``explains`` are right; each of ``instead`` would do as well for all of these, of ``partly`` for some, or is what
-    some would not be there without. Without any of ``vital``, the first output is not there; ``tied`` may be what is wrong, and the repair what they are joined with. If it is ``settled``, nothing else is the cause of one of the outputs: then what
-    ``partly`` has may be a fault besides, and is not needed to explain anything.
-
-    ``shares`` are outputs that are right only without other faults as well, and ``lost`` of how many candidates those further outputs were made that are not there without it. ``cause`` is that of the first output, with its candidates called by their places; ``alone`` are wrong by themselves there.
-    """
-
-    repair: Ids
-    explains: list[int]
-    cause: Cause
-    alone: Ids = frozenset()
-    instead: list[Ids] = field(default_factory=list)
-    partly: list[Ids] = field(default_factory=list)
-    vital: Ids = frozenset()
-    tied: Ids = frozenset()
-    settled: bool = False
-    lost: list[int] = field(default_factory=list)
-    shares: list[int] = field(default_factory=list)
-
-    @property
-    def gone(self) -> bool:
-        """Whether not all outputs that it explains are right without it: some are not there."""
-        return self.cause.gone or bool(self.lost)
-
-    @property
-    def unseen(self) -> bool:
-        """Whether some of these were made of other candidates as well, which nobody has seen right."""
-        return (self.cause.gone and self.cause.size > 1) or any(size > 1 for size in self.lost)
-
-    def add_partly(self, others: Iterable[Ids]) -> None:
-        """Note what would do as well for some of the outputs, or might be a fault besides."""
-        self.partly += [each for each in others if each not in self.partly]
-
-
-@dataclass
-class Faults:
-    """What is known: the faults, by output how candidates are suspected, outputs that have no cause with the reason; ``ended`` says why there may be more."""
-
-    found: list[Fault] = field(default_factory=list)
-    suspected: dict[int, Suspicion] = field(default_factory=dict)
-    strange: dict[int, State] = field(default_factory=dict)
-    ended: str | None = None
-
-    def take(self, others: Faults, numbers: Sequence[int]) -> None:
-        """Add what is known of others, which are ``numbers`` here."""
-        self.found += [replace(fault, explains=[numbers[each] for each in fault.explains], shares=[numbers[each] for each in fault.shares]) for fault in others.found]
-        self.suspected.update((numbers[each], known) for each, known in others.suspected.items())
-        self.strange.update((numbers[each], state) for each, state in others.strange.items())
-        self.ended = self.ended or others.ended
-
-
 @dataclass(frozen=True)
 class Effort:
     """How much is worth its tests: so many sets are asked about ``at_once``, of up to ``each_of`` candidates each is left out once, and a ranking takes what it ``affords``."""
@@ -87,33 +39,61 @@ class Effort:
     affords: Callable[[int], bool]
 
 
-def faults(subjects: Sequence[Subject], budget: Budget, at_once: int = 1, each_of: int = EACH) -> Faults:
+def faults(subjects: Sequence[Subject], budget: Budget, at_once: int = 1, each_of: int = EACH, known: Faults | None = None) -> Faults:
     """The faults behind several outputs; those of few candidates come first, and what repairs one is tried on the others.
 
     ``at_once`` is how many sets are worth asking about together; up to ``each_of`` candidates of an output, each is left out once. Where several candidates might
     as well be the cause of an output, those come first that explain the most outputs. First it is looked for what an output is there and right without; of
     outputs that nothing repairs so, then for what they are gone without: the only record that corrupt ones are joined with is none that they are right without.
-    Raises nothing where the search is ended.
+
+    Raises nothing where the search is ended; Unusual where it has to be known what right outputs hold: then what is ``known`` by then is added to, and given again it goes on from there.
     """
-    known, gone, effort = Faults(), list[int](), Effort(at_once, each_of, partial(_spares, budget))
+    known = Faults() if known is None else known
+    effort = Effort(at_once, each_of, partial(_spares, budget))
     smallest = sorted(range(len(subjects)), key=lambda i: len(subjects[i].candidates))
-    for there, numbers in ((True, smallest), (False, gone)):
-        for number in numbers:
-            subject = subjects[number]
-            known.strange.pop(number, None)
-            subject.oracle.there = there and len(subject.candidates) > 1
-            budget.course.look(subject.name, len(subject.candidates))
-            try:
-                if not (_explained(known, number, subject, effort) or _shared(known, number, subject, effort)):
-                    _searched(known, number, subject, effort)
-                budget.course.explained += any(number in (*fault.explains, *fault.shares) for fault in known.found)
-            except ENDS as end:
-                known.ended = why(end)
-            if known.ended is not None:
-                return known
-            if there and subject.oracle.lost and known.strange.get(number) is State.UNREPAIRED:
-                gone.append(number)
+    for there in (True, False):
+        for number in smallest:
+            if known.ended is None and not known.is_done(number, there, subjects[number]):
+                _look(known, number, subjects[number], budget, effort, there)
+                known.done.add((number, there))
     return known
+
+
+def _look(known: Faults, number: int, subject: Subject, budget: Budget, effort: Effort, there: bool) -> None:
+    """Look at one output, again where what was taken for right turns out not to be. Raises Unusual, with nothing changed in what is known of faults."""
+    known.strange.pop(number, None)
+    subject.oracle.there = there and len(subject.candidates) > 1
+    while True:
+        budget.course.look(subject.name, len(subject.candidates))
+        before = deepcopy(known.found)
+        try:
+            if not (_explained(known, number, subject, effort) or _shared(known, number, subject, effort)):
+                _searched(known, number, subject, effort)
+            budget.course.explained += any(number in (*fault.explains, *fault.shares) for fault in known.found)
+        except ENDS as end:
+            known.ended = why(end)
+        except (Unusual, Overruled) as more:
+            known.found = before
+            budget.course.look_again()
+            if isinstance(more, Unusual):
+                raise
+            continue
+        return
+
+
+def looked_at(search: Callable[[], object], known: Faults, subjects: Sequence[Subject], right: Callable[[], Sequence[Outline]]) -> None:
+    """A search that adds to what is ``known``; where it has to be known what ``right`` outputs hold, that is looked at, and it goes on. Raises nothing where that is ended."""
+    with suppress(Unusual):
+        search()
+        return
+    try:
+        outlines = right()
+    except ENDS as end:
+        known.ended = why(end)
+        return
+    for subject in subjects:
+        subject.oracle.usual.right = outlines
+    search()
 
 
 def _explained(known: Faults, number: int, subject: Subject, effort: Effort) -> bool:

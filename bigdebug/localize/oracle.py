@@ -12,6 +12,7 @@ from pyroaring import BitMap
 
 from bigdebug.agents.outlines import Outline, loses
 from bigdebug.localize.progress import Course, Progress
+from bigdebug.localize.usual import Usual
 from bigdebug.model import Outcome
 
 
@@ -42,10 +43,6 @@ Ask = Callable[[Sequence[BitMap]], Sequence[Answer]]
 
 class Spent(Exception):  # it passes through a search, which says by itself how far it came
     """A search is to end: its budget is spent, or somebody stopped it. The message says which."""
-
-
-class Unusual(Exception):  # it passes through a search, which is begun again when more is known
-    """A value was lost, and nobody has looked yet whether outputs that are right hold one there."""
 
 
 ENDS = (Spent, KeyboardInterrupt)
@@ -120,12 +117,11 @@ class Oracle:
     are pushed down (BigSift 4.2): it answers in the place of ``ask``, sooner, and as long as it is not seen to be wrong; what is asked ``anew``, it is not.
 
     An output that is gone, or has lost a value, or fewer outputs than there are, is not wrong, but nobody has seen it right: as long as it is to be ``there``, that is unresolved.
-    ``lost`` says that this was met. ``usual`` are outlines of outputs that are right, by which it is known what is lost; None if nobody has looked for them, then Unusual is raised where they
-    are needed.
+    ``lost`` says that this was met. ``right`` are outlines of outputs that are right, by which it is known what is lost; None if nobody has looked at them.
     """
 
-    def __init__(self, ask: Ask, budget: Budget, pushed: Ask | None = None, usual: Sequence[Outline] | None = ()) -> None:
-        self._ask, self._budget, self._pushed, self.usual = ask, budget, pushed, usual
+    def __init__(self, ask: Ask, budget: Budget, pushed: Ask | None = None, right: Sequence[Outline] | None = ()) -> None:
+        self._ask, self._budget, self._pushed, self.usual = ask, budget, pushed, Usual(right)
         self._known: dict[bytes, Answer] = {}
         self.there = self.lost = False
         self._whole = Answer(Outcome.UNRESOLVED)
@@ -171,10 +167,8 @@ class Oracle:
         if not answer.passes:
             return answer
         whole = self._whole
-        lost = loses(whole.outline, answer.outline, self.usual)
-        if lost and self.usual is None:
-            raise Unusual
-        holds_none = answer.outline is None and math.isnan(answer.value) and not math.isnan(whole.value)
+        lost = not answer.gone and self.usual.loses(whole.outline, answer.outline)
+        holds_none = math.isnan(answer.value) and not math.isnan(whole.value) and not loses(whole.outline, answer.outline)  # what its outline does not tell
         if not (lost or holds_none or answer.gone or answer.outputs < whole.outputs):
             return answer
         self.lost = True

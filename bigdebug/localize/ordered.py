@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from pyroaring import BitMap
 
-from bigdebug.localize.faults import Fault, Faults
+from bigdebug.localize.known import Fault, Faults
 from bigdebug.localize.oracle import Answer
 from bigdebug.localize.progress import Step
 from bigdebug.localize.subject import Subject

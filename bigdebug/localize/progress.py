@@ -78,9 +78,9 @@ class Course:
         """How the candidates became fewer, output by output."""
         return tuple(self._points)
 
-    def begin_again(self) -> None:
-        """Look at the outputs once more, from the first one on."""
-        self.looked_at = self.faults = self.explained = 0
+    def look_again(self) -> None:
+        """The output that was begun with is looked at once more."""
+        self.looked_at -= 1
 
     def look(self, output: str, candidates: int) -> None:
         """Begin with an output."""

@@ -10,7 +10,7 @@ from bigdebug.errors import LocalizeError
 from bigdebug.localize.causes import TOGETHER, State
 from bigdebug.localize.diagnosis import AMBIGUOUS, CULPRIT, ORDER, UNSTABLE, Cost, Diagnosis, FaultSet
 from bigdebug.localize.evidence import TOLD, Ranked, Records, evidence, named, others
-from bigdebug.localize.faults import Fault, Faults
+from bigdebug.localize.known import Fault, Faults
 from bigdebug.localize.ordered import by_order
 from bigdebug.localize.subject import Ids, Subject
 from bigdebug.model import SourceRecord

@@ -28,7 +28,8 @@ from bigdebug.agents.segments import FlatMap, Map
 from bigdebug.agents.trials import Subject as Task
 from bigdebug.agents.trials import Tried
 from bigdebug.localize.causes import State
-from bigdebug.localize.faults import Faults, faults
+from bigdebug.localize.faults import faults
+from bigdebug.localize.known import Faults
 from bigdebug.localize.oracle import Answer, Budget, Oracle
 from bigdebug.localize.subject import Subject
 from bigdebug.model import Outcome

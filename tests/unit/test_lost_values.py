@@ -6,6 +6,7 @@ import math
 import pickle
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,11 +16,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bigdebug.agents.judges import Judge
-from bigdebug.agents.outlines import WIDE, loses, outline, outlines
+from bigdebug.agents.outlines import WIDE, Right, loses, outline, outlines
 from bigdebug.localize.diagnosis import Cost, Diagnosis
-from bigdebug.localize.faults import faults
-from bigdebug.localize.oracle import Answer, Budget, Oracle, Unusual
+from bigdebug.localize.faults import faults, looked_at
+from bigdebug.localize.known import Faults
+from bigdebug.localize.oracle import Answer, Budget, Oracle, Spent
 from bigdebug.localize.subject import Subject
+from bigdebug.localize.usual import Unusual
 from bigdebug.localize.verdict import Seen, diagnosis
 from bigdebug.model import Origin, SourceRecord
 
@@ -28,10 +31,10 @@ NAN = math.nan
 Outputs = list[Any]
 
 
-def localized(program: Callable[[Outputs], Outputs], records: Sequence[Any], judge: Judge) -> Diagnosis:
-    """What is said of the only output of a program, or of all of them as a whole."""
+def localized(program: Callable[[Outputs], Outputs], records: Sequence[Any], judge: Judge, right: Sequence[Any] = ()) -> Diagnosis:
+    """What is said of the only output of a program, beside some that are ``right``, or of all of them as a whole."""
     budget = Budget()
-    asked = Oracle(lambda sets: [Answer(*judge.verdict(program([records[place] for place in each]))) for each in sets], budget)
+    asked = Oracle(lambda sets: [Answer(*judge.verdict(program([records[place] for place in each]))) for each in sets], budget, right=[outlines([each]) for each in right])
     subjects = [Subject(np.arange(len(records)), asked)]
 
     def sources(numbers: Iterable[int]) -> dict[int, tuple[SourceRecord, ...]]:
@@ -151,6 +154,81 @@ def test_where_nothing_wrong_is_an_empty_list_its_cause_is_the_culprit() -> None
     assert said(found) == ("culprit", [-3])
 
 
+class Slotted:
+    """An output that has no dict."""
+
+    __slots__ = ("total",)
+
+    def __init__(self, total: Any) -> None:
+        self.total = total
+
+
+def times(facts: list[Any], rate: Any) -> list[Any]:
+    return [] if rate is None else [fact * rate for fact in facts]
+
+
+def late(facts: list[Any], rate: Any) -> str | None:
+    return None if rate is None or sum(facts) * rate < 50 else "late"
+
+
+BESIDE: dict[str, tuple[Callable[[list[Any], Any], Any], Callable[[Any], bool], list[Any]]] = {
+    "the others were joined with nothing": (lambda facts, rate: ("k", total(facts, rate)), lambda out: (out[1] or 0) > 50, [("a", None), ("b", None)]),
+    "some others were joined with nothing": (lambda facts, rate: ("k", total(facts, rate)), lambda out: (out[1] or 0) > 50, [("a", None), ("b", 3)]),
+    "a field that all others have": (lambda facts, rate: {"key": 7} | ({} if rate is None else {"total": total(facts, rate)}), lambda out: out.get("total", 0) > 50, [{"key": 1, "total": 3}]),
+    "a field that some others have": (
+        lambda facts, rate: {"key": 7} | ({} if rate is None else {"total": total(facts, rate)}), lambda out: out.get("total", 0) > 50, [{"key": 1, "total": 3}, {"key": 2}],
+    ),
+    "a field that no others have": (lambda facts, rate: {"key": 7} | ({} if rate is None else {"total": total(facts, rate)}), lambda out: out.get("total", 0) > 50, [{"key": 2}]),
+    "a field beside others of another shape": (
+        lambda facts, rate: {"key": 7} | ({} if rate is None else {"total": total(facts, rate)}), lambda out: out.get("total", 0) > 50, [dict.fromkeys(range(WIDE + 1), 1)],
+    ),
+    "a field of the only one": (lambda facts, rate: {"key": 7} | ({} if rate is None else {"total": total(facts, rate)}), lambda out: out.get("total", 0) > 50, []),
+    "a list of a number and a text": (lambda facts, rate: [total(facts, rate), late(facts, rate)], lambda out: out[1] == "late", [[3, None], [4, None]]),
+    "a number and a text": (lambda facts, rate: (total(facts, rate), late(facts, rate)), lambda out: out[1] == "late", [(3, None), (4, None)]),
+    "a list that is empty": (lambda facts, rate: (7, times(facts, rate)), lambda out: max(out[1], default=0) > 50, [(8, [2]), (9, [4, 5])]),
+    "a list that is empty beside a count": (lambda facts, rate: ("k", len(facts), times(facts, rate)), lambda out: max(out[2], default=0) > 50, [("a", 1, [2]), ("b", 2, [4, 5])]),
+    "an array that is empty": (lambda facts, rate: (7, np.array(times(facts, rate))), lambda out: max(out[1], default=0) > 50, [(8, np.array([2])), (9, np.array([4, 5]))]),
+    "texts that are gone": (lambda facts, rate: ("k", [*map(str, times(facts, rate))]), lambda out: max(map(len, out[1]), default=0) > 3, [("a", ["2"]), ("b", ["4"])]),
+    "a list alone": (times, lambda out: max(out, default=0) > 50, [[2], [4, 5]]),
+    "a list that is shorter": (lambda facts, rate: ["k", *([] if rate is None else [total(facts, rate)])], lambda out: len(out) > 1 and out[1] > 50, [["a", 2], ["b", 3]]),
+    "a dict by numbers": (lambda facts, rate: {} if rate is None else {1: total(facts, rate)}, lambda out: out.get(1, 0) > 50, [{2: 4}, {3: 5}]),
+    "slots": (lambda facts, rate: Slotted(total(facts, rate)), lambda out: (out.total or 0) > 50, [Slotted(3)]),
+    "a frame that has a label twice": (
+        lambda facts, rate: pd.DataFrame([[NAN if rate is None else total(facts, rate), 1.0]], columns=["a", "a"]), lambda out: bool(out.iloc[0, 0] > 50), [pd.DataFrame([[3.0, 1.0]], columns=["a", "a"])],
+    ),
+    "what is masked": (
+        lambda facts, rate: (7, np.ma.array([0 if rate is None else total(facts, rate), 1], mask=[rate is None, False])), lambda out: out[1][0] is not np.ma.masked and out[1][0] > 50,
+        [(8, np.ma.array([3, 1], mask=[False, False]))],
+    ),
+}
+
+
+@pytest.mark.parametrize("others", BESIDE)
+@pytest.mark.parametrize("facts", [1, 5, 40])
+def test_beside_right_outputs_what_a_value_is_not_there_without_is_not_the_culprit(others: str, facts: int) -> None:
+    """Both facts of 1000 are corrupt; the rate is right."""
+    output, wrong, right = BESIDE[others]
+    found = localized(rated(output), [*[("fact", 1)] * facts, ("fact", 1_000), ("fact", 1_000), ("rate", 0.5)], Judge(wrong), right)
+    assert found.verdict == "ambiguous"
+    assert [source.record for source in found.fault_sets[0].records] == [("fact", 1_000), ("fact", 1_000)]
+
+
+NOTHING_WRONG: dict[str, tuple[Callable[[list[Any]], Any], Callable[[Any], bool], list[Any]]] = {
+    "an error that is null": (lambda facts: ("k", sum(facts), "negative" if min(facts) < 0 else None), lambda out: out[2] is not None, [("a", 3, None), ("b", 4, None)]),
+    "the least loss": (lambda facts: ("k", min((each for each in facts if each < 0), default=None)), lambda out: out[1] is not None, [("a", None)]),
+    "a list of both": (lambda facts: ("k", [sum(facts), "negative" if min(facts) < 0 else None]), lambda out: out[1][1] is not None, [("a", [3, None])]),
+    "an error that is no field": (lambda facts: {"total": sum(facts)} | ({"error": 1} if min(facts) < 0 else {}), lambda out: "error" in out, [{"total": 3}]),
+    "a list of losses": (lambda facts: ("k", [each for each in facts if each < 0]), lambda out: len(out[1]) > 0, [("a", []), ("b", [])]),
+}
+
+
+@pytest.mark.parametrize("shape", NOTHING_WRONG)
+@pytest.mark.parametrize("facts", [1, 5, 40])
+def test_beside_right_outputs_that_hold_nothing_there_the_cause_of_a_value_is_the_culprit(shape: str, facts: int) -> None:
+    output, wrong, right = NOTHING_WRONG[shape]
+    assert said(localized(lambda known: [output(known)] if known else [], [*[5] * facts, -3, 7], Judge(wrong), right)) == ("culprit", [-3])
+
+
 # ---- outlines -----------------------------------------------------------------------------------------------------
 
 
@@ -179,7 +257,8 @@ USUAL: list[tuple[Any, Any, list[Any], bool]] = [
     (5, None, [None, None], False),
     (5, None, [7], True),
     ({"a": 1, "b": 2}, {"a": 1}, [{"a": 3, "b": 4}, {"a": 5, "b": 6}], True),
-    ({"a": 1, "b": 2}, {"a": 1}, [{"a": 3, "b": 4}, {"a": 5}], False),
+    ({"a": 1, "b": 2}, {"a": 1}, [{"a": 3, "b": 4}, {"a": 5}], True),
+    ({"a": 1, "b": 2}, {"a": 1}, [{"a": 3}, {"a": 5}], False),
     ({"a": 1, "b": None}, {"a": 1}, [{"a": 3, "b": 4}], False),
     (("k", [1, "late"]), ("k", [1, None]), [("a", [2, None]), ("b", [None])], False),
     (("k", [1, "late"]), ("k", [1, None]), [("a", [2, "good"])], True),
@@ -189,25 +268,56 @@ USUAL: list[tuple[Any, Any, list[Any], bool]] = [
 
 @pytest.mark.parametrize(("before", "now", "usual", "lost"), USUAL)
 def test_what_no_right_output_holds_is_not_lost(before: Any, now: Any, usual: list[Any], lost: bool) -> None:
-    assert loses(outline(before), outline(now), [*map(outline, usual)]) is lost
-    assert loses(outlines([before]), outlines([now]), [outlines([each]) for each in usual]) is lost
-    assert loses(outline(before), outline(now), None) or before["b"] is None  # to be looked at, as long as nobody has looked for right ones
+    assert loses(outline(before), outline(now), Right(tuple(map(outline, usual)))) is lost
+    assert loses(outlines([before]), outlines([now]), Right(tuple(outlines([each]) for each in usual))) is lost
+    assert loses(outline(before), outline(now), Right(None)) or before["b"] is None  # to be looked at, as long as nobody has looked at right ones
 
 
-def test_as_long_as_nobody_has_looked_for_right_outputs_a_search_ends_where_it_needs_them() -> None:
-    def localize(usual: Any) -> Any:
-        oracle = Oracle(asked, budget, usual=usual)
-        return faults([Subject(np.arange(3), oracle)], budget)
+class Several:
+    """Outputs that are wrong, one of which is right where it holds null."""
 
-    def asked(sets: Sequence[Any]) -> list[Answer]:
-        return [Answer(*Judge(lambda out: out[1] is not None).verdict([("k", "late" if 2 in each else None)] if each else [])) for each in sets]
+    RECORDS = ((1, 2, 1_000), (3, 4, 5, 2_000), (1, 2, 3, 4, -50))
 
-    budget = Budget()
+    def __init__(self, right: Sequence[Any] | None) -> None:
+        self.budget, self.known = Budget(), Faults()
+        self.subjects = [Subject(np.arange(len(records)), Oracle(partial(self._asked, records), self.budget, right=right)) for records in self.RECORDS]
+
+    def _asked(self, records: Sequence[int], sets: Sequence[Any]) -> list[Answer]:
+        judge = Judge(lambda out: out[1] > 100 or out[2] is not None)
+        known = [[records[place] for place in each] for each in sets]
+        return [Answer(*judge.verdict([("k", sum(each), "negative" if min(each) < 0 else None)] if each else [])) for each in known]
+
+    def search(self) -> None:
+        faults(self.subjects, self.budget, known=self.known)
+
+    @property
+    def blamed(self) -> list[tuple[list[int], list[int], bool]]:
+        return [(sorted(fault.repair), fault.explains, fault.gone) for fault in self.known.found]
+
+
+def test_a_search_goes_on_where_it_was_when_it_is_known_what_right_outputs_hold() -> None:
+    right = [outlines([("a", 7, None)])]
+    told, asking = Several(right), Several(None)
+    told.search()
     with pytest.raises(Unusual):
-        localize(None)
-    assert [fault.repair for fault in localize([outlines([("a", None)])]).found] == [{2}]
-    assert not localize([outlines([("a", None)])]).found[0].gone
-    assert localize([outlines([("a", "good")])]).found[0].gone
+        asking.search()
+    found = len(asking.known.found)
+    looked_at(asking.search, asking.known, asking.subjects, lambda: right)
+    assert found == 2
+    assert asking.blamed == told.blamed
+    assert asking.budget.tests == told.budget.tests
+    assert asking.budget.course.looked_at == len(Several.RECORDS)
+
+
+@pytest.mark.parametrize("end", [Spent("it was stopped"), KeyboardInterrupt()], ids=["stopped", "interrupted"])
+def test_what_was_found_is_told_where_looking_at_right_outputs_is_ended(end: BaseException) -> None:
+    def right() -> list[Any]:
+        raise end
+
+    asking = Several(None)
+    looked_at(asking.search, asking.known, asking.subjects, right)
+    assert len(asking.known.found) == 2
+    assert asking.known.ended in ("it was stopped", "it was interrupted")
 
 
 @pytest.mark.parametrize("values", [[1, 2.5, None, math.nan, "a", True, b"b"], [], [math.nan] * 3, [None], [1] * 100, {1, 2}, {"a": 1.5, "b": math.nan}.values()])

@@ -14,7 +14,8 @@ from pyroaring import BitMap
 
 from bigdebug.errors import LocalizeError
 from bigdebug.localize.diagnosis import UNSTABLE, Cost, Diagnosis
-from bigdebug.localize.faults import Faults, faults
+from bigdebug.localize.faults import faults
+from bigdebug.localize.known import Faults
 from bigdebug.localize.oracle import Answer, Budget, Oracle, Outcome
 from bigdebug.localize.progress import POINTS, Course, Step
 from bigdebug.localize.search import Search

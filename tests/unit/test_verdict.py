@@ -15,7 +15,8 @@ from bigdebug.agents.judges import Judge
 from bigdebug.errors import LocalizeError
 from bigdebug.localize.causes import Cause, State
 from bigdebug.localize.diagnosis import Cost, Diagnosis
-from bigdebug.localize.faults import Fault, Faults, faults
+from bigdebug.localize.faults import faults
+from bigdebug.localize.known import Fault, Faults
 from bigdebug.localize.oracle import Answer, Budget, Oracle
 from bigdebug.localize.subject import Subject
 from bigdebug.localize.verdict import Seen, diagnosis

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial, reduce
-from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
 from bigdebug.agents.check import Check
-from bigdebug.agents.judges import Judge, Judging, there, truth
+from bigdebug.agents.judges import Judge, Judging, truth
 from bigdebug.agents.moments import Moments, moments
-from bigdebug.agents.outlines import Outline
+from bigdebug.agents.outlines import Outline, looked_at
 from bigdebug.errors import LocalizeError
 from bigdebug.model import pack
 from bigdebug.spark.asking import answers, asking
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 MOST = 64
 """Of more wrong outputs than these, those are looked at of which counts say that they were made of the fewest records."""
 
-USUAL = 8
+EACH = 8
 """Of so many partitions, so many outputs that are right are looked at, to see what an output holds where nothing is wrong."""
 
 
@@ -69,12 +69,12 @@ class Faulty:
 
 @dataclass(frozen=True)
 class Found:
-    """The wrong outputs of a run, and what cannot be looked for, in sentences. ``more`` are wrong, too, and were made of more records. ``usual`` gives outlines of outputs that are right."""
+    """The wrong outputs of a run, and what cannot be looked for, in sentences. ``more`` are wrong, too, and were made of more records. ``right`` gives outlines of outputs that are."""
 
     faulty: list[Faulty]
     left: tuple[str, ...] = ()
     more: int = 0
-    usual: Callable[[], Sequence[Outline]] = tuple
+    right: Callable[[], Sequence[Outline]] = tuple
 
 
 def judged(trace: LineageRDD, judge: Judge) -> Found:
@@ -94,7 +94,7 @@ def judged(trace: LineageRDD, judge: Judge) -> Found:
     if any(each is None for each in records.values()):  # what did not come along
         records = by_rid(wrong)
     faulty = [Faulty(wrong.at([rid]), records[rid], judge, target) for rid in rids_of(chosen).tolist()]
-    return Found([*map(anew, faulty)], more=count(places) - len(faulty), usual=partial(_usual, trace, places))
+    return Found([*map(anew, faulty)], more=count(places) - len(faulty), right=partial(_right, trace, places))
 
 
 def as_a_whole(trace: LineageRDD, judge: Judge) -> Found:
@@ -144,12 +144,17 @@ def _said(judge: Judge) -> str:
     return f": of none {judge.test}" if isinstance(judge.test, Check) else ""
 
 
-def _usual(trace: LineageRDD, wrong: Places) -> list[Outline]:
-    """Outlines of some outputs that are right, by one job."""
+def _right(trace: LineageRDD, wrong: Places) -> list[Outline]:
+    """Outlines of some outputs that are right, from all places, by one job."""
     target = trace._only("localize()")
-    right = {p: np.setdiff1d(at[: USUAL + len(wrong.get(p, ()))], wrong.get(p, []))[:USUAL] for p, at in trace.places.items()}
-    some = dict(islice(((p, at) for p, at in right.items() if len(at)), USUAL))
+    right = {p: others for p, at in trace.places.items() if len(others := np.setdiff1d(at, wrong.get(p, [])))}
+    some = {p: _spread(right[p]) for p in _spread(np.array(sorted(right))).tolist()}
     return list({each for each in _by_partition(trace._to([target], lambda: {target: some}), _Outlined()) if each is not None})
+
+
+def _spread(some: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """EACH of some numbers, from the first to the last."""
+    return some[np.unique(np.linspace(0, len(some) - 1, EACH).astype(int))] if len(some) else some
 
 
 # ---- of all outputs -----------------------------------------------------------------------------------------------
@@ -189,7 +194,7 @@ class _Measured:
 @dataclass(frozen=True)
 class _Outlined:
     def __call__(self, split: int, incoming: Iterable[Any]) -> Iterator[Outline]:
-        yield from (there([output]) for output in incoming)
+        yield from (looked_at([output]) for output in incoming)
 
 
 @dataclass(frozen=True)

@@ -23,14 +23,16 @@ from bigdebug.graph import Form, OperatorGraph
 from bigdebug.localize.candidates import Candidates, together
 from bigdebug.localize.causes import State
 from bigdebug.localize.diagnosis import Cost, Diagnosis
-from bigdebug.localize.faults import OUTPUTS, Faults, faults
-from bigdebug.localize.oracle import ENDS, Answer, Budget, Oracle, Spent, Unusual, why
+from bigdebug.localize.faults import OUTPUTS, faults, looked_at
+from bigdebug.localize.known import Faults
+from bigdebug.localize.oracle import ENDS, Answer, Budget, Oracle, Spent, why
 from bigdebug.localize.ordered import Asked, unordered
 from bigdebug.localize.progress import Step
 from bigdebug.localize.subject import Subject
 from bigdebug.localize.verdict import Seen, diagnosis
 from bigdebug.model import Outcome, SourceRecord
 from bigdebug.shown import shown
+from bigdebug.spark.jobs import ending
 from bigdebug.spark.rdd.evaluate import Evaluator, evaluable
 from bigdebug.spark.rdd.inquiry.faulty import Faulty, Found, by_rid
 from bigdebug.spark.rdd.inquiry.trying import OnlySpark, trying
@@ -66,8 +68,8 @@ class Localizing:
         self._run, self._recorder = trace.run, trace._recorder
         self._questions = self._recorder.questions(self._run)
         self._evaluator = Evaluator(self._recorder, self._questions)
-        self._left, self._wrong, self._find_usual = list(found.left), len(found.faulty) + found.more, found.usual
-        self._usual: Sequence[Outline] | None = None
+        self._left, self._wrong, self._found = list(found.left), len(found.faulty) + found.more, found
+        self._right: Sequence[Outline] | None = None
         self._faulty, entered = self._few(found.faulty, found.more)
         others = [[(way, way.replay.cut) for way in list(each.ways())[1:]] for each in self._faulty]
         self._candidates = Candidates(together([*entered, *(cut for ways in others for _, cut in ways)]))
@@ -99,7 +101,7 @@ class Localizing:
 
     def _searched(self, known: Faults, unordered: set[int], numbers: Sequence[int]) -> list[Subject]:
         """Look for what makes some of the outputs wrong. Gives all of these as what is asked about."""
-        self._oracles = [Oracle(partial(self._asked, i), self._budget, partial(self._asked, i, folded=True), self._usual) for i in range(len(self._numbers))]
+        self._oracles = [Oracle(partial(self._asked, i), self._budget, partial(self._asked, i, folded=True), self._right) for i in range(len(self._numbers))]
         subjects = [Subject(numbers, oracle, name) for numbers, oracle, name in zip(self._numbers, self._oracles, self._names)]
         for program in dict.fromkeys(self._program(i) for i in numbers):
             here = [i for i in numbers if self._program(i) == program]
@@ -108,26 +110,33 @@ class Localizing:
             except Spent as spent:
                 known.ended = why(spent)
                 break
-            try:
-                self._look(known, unordered, here, subjects)
-            except Unusual:  # the task is gone by now: it may have had the only core
-                self._usual = self._find_usual()
-                self._budget.course.begin_again()
-                for oracle in self._oracles:
-                    oracle.usual = self._usual
-                self._look(known, unordered, here, subjects)
+            self._look(known, unordered, here, subjects)
             if known.ended is not None:
                 break
         return subjects
 
     def _look(self, known: Faults, unordered: set[int], here: Sequence[int], subjects: Sequence[Subject]) -> None:
-        """Look for what makes outputs of one program wrong. Raises Unusual before anything is known."""
-        with self._tried(here):
-            known.take(faults([subjects[i] for i in here], self._budget), here)
-            try:
-                unordered |= self._unordered(known, here, subjects)
-            except ENDS as end:
-                known.ended = why(end)
+        """Look for what makes outputs of one program wrong."""
+        mine = Faults()
+
+        def search() -> None:
+            with self._tried(here):
+                faults([subjects[i] for i in here], self._budget, known=mine)
+                every = Faults()
+                every.take(mine, here)
+                try:
+                    unordered.update(self._unordered(every, here, subjects))
+                except ENDS as end:
+                    mine.ended = why(end)
+
+        looked_at(search, mine, [subjects[i] for i in here], self._looked_at_right)
+        known.take(mine, here)
+
+    def _looked_at_right(self) -> Sequence[Outline]:
+        """What right outputs hold. The task of the trials is gone meanwhile: it may have had the only core."""
+        with ending(self._recorder.sc, self._budget.check):
+            self._right = self._found.right()
+        return self._right
 
     def _is_unkeyed(self) -> bool:
         """Whether no key says which output is which, though several records may be put together for one."""

@@ -34,8 +34,7 @@ MOST = 64
 INDEXED = 3
 """Of more wrong rows the lineage is indexed first: to trace each takes a job or several."""
 
-
-USUAL = 256
+SOME = 256
 """Of so many rows of a result, those that are right say what a row holds where nothing is wrong."""
 
 
@@ -81,7 +80,7 @@ def of_expected(trace: LineageFrame, differing: Unexpected, check: Callable[[], 
     return found._replace(left="; ".join(filter(None, [found.left, *differing.left])) or None)
 
 
-def usual(trace: LineageFrame, test: Test) -> list[Outline]:
+def right(trace: LineageFrame, test: Test) -> list[Outline]:
     """Outlines of some rows of a trace over a result that a test finds nothing wrong with, by one job; none of all rows as a whole."""
     questions, subject = trace.run.questions, trace.run.subject
     names = trace.standing[subject]
@@ -89,7 +88,7 @@ def usual(trace: LineageFrame, test: Test) -> list[Outline]:
         names = questions.steps().every(subject)
     if test.whole or isinstance(names, Far) or not len(names):
         return []
-    some = names.take(pa.array(np.unique(np.linspace(0, len(names) - 1, USUAL).astype(int))))
+    some = names.take(pa.array(np.unique(np.linspace(0, len(names) - 1, SOME).astype(int))))
     known = rows_by_name(trace, some, test.columns(questions.catalyst))
     more = zip(*known.more) if known.more else repeat(())
     answers = [test.answer([TriedRow((), row, values)], None) for row, values in zip(known.rows, more)]

@@ -17,8 +17,9 @@ from bigdebug.agents.outlines import Outline
 from bigdebug.errors import LocalizeError, NondeterminismError, UntraceableError
 from bigdebug.localize.causes import State
 from bigdebug.localize.diagnosis import Cost, Diagnosis
-from bigdebug.localize.faults import BESIDE, Faults, faults
-from bigdebug.localize.oracle import ENDS, Budget, Oracle, Spent, Unusual, why
+from bigdebug.localize.faults import BESIDE, faults, looked_at
+from bigdebug.localize.known import Faults
+from bigdebug.localize.oracle import ENDS, Budget, Oracle, Spent, why
 from bigdebug.localize.ordered import ORDERS, unordered
 from bigdebug.localize.progress import Step
 from bigdebug.localize.subject import Subject
@@ -30,7 +31,7 @@ from bigdebug.spark.jobs import ending
 from bigdebug.spark.sql.called import called
 from bigdebug.spark.sql.inquiry.candidates import CandidateRows
 from bigdebug.spark.sql.inquiry.expecting import ByExpectation, Unexpected, unexpected
-from bigdebug.spark.sql.inquiry.faulty import Found, faulty, of_expected, usual
+from bigdebug.spark.sql.inquiry.faulty import Found, faulty, of_expected, right
 from bigdebug.spark.sql.inquiry.judging import Test, test_of
 from bigdebug.spark.sql.inquiry.subsets import PROCEDURES
 from bigdebug.spark.sql.inquiry.triable import Told, check_triable, in_batches
@@ -64,7 +65,7 @@ class FrameLocalizing:
     def __init__(self, trace: LineageFrame, asked: Callable[[], Test | Unexpected], key: Callable[[Row], Any] | None, budget: Budget, raises: bool) -> None:
         self._trace, self._asked, self._key, self._budget, self._raises = trace, asked, key, budget, raises
         self._questions = trace.run.questions
-        self._usual: Sequence[Outline] | None = None
+        self._right: Sequence[Outline] | None = None
 
     @planning()
     def diagnosis(self) -> Diagnosis:
@@ -131,22 +132,21 @@ class FrameLocalizing:
         return Seen(found.rows, frozenset(strange), left, said, joined=_has(root, _JOINING), replaced=_has(root, _CHOOSING), wrong=found.wrong)
 
     def _look(self, known: Faults, test: Test, asked: Mapping[int, Subject], each_of: int) -> None:
-        """Look for what makes rows wrong. What right rows hold is looked at where it says whether a value is lost."""
-        try:
-            found = faults([*asked.values()], self._budget, AT_ONCE, each_of)
-        except Unusual:
-            with ending(self._questions.catalyst.spark.sparkContext, self._budget.check):
-                self._usual = usual(self._trace, test)
-            for subject in asked.values():
-                subject.oracle.usual = self._usual
-            self._budget.course.begin_again()
-            found = faults([*asked.values()], self._budget, AT_ONCE, each_of)
-        known.take(found, [*asked])
+        """Look for what makes rows wrong."""
+        mine, subjects = Faults(), [*asked.values()]
+        looked_at(partial(faults, subjects, self._budget, AT_ONCE, each_of, mine), mine, subjects, partial(self._looked_at_right, test))
+        known.take(mine, [*asked])
+
+    def _looked_at_right(self, test: Test) -> Sequence[Outline]:
+        """What right rows hold."""
+        with ending(self._questions.catalyst.spark.sparkContext, self._budget.check):
+            self._right = right(self._trace, test)
+        return self._right
 
     def _subject(self, trials: Trials, number: int, tried: Tried, apart: bool) -> Subject:
         """A row as it is searched for. Where sets may not share a batch, what many at once say is confirmed by queries of one."""
         many = partial(trials.ask, number)
-        oracle = Oracle(partial(many, apart=True), self._budget, many, self._usual) if apart else Oracle(many, self._budget, usual=self._usual)
+        oracle = Oracle(partial(many, apart=True), self._budget, many, self._right) if apart else Oracle(many, self._budget, right=self._right)
         return Subject(tried.numbers, oracle, "" if tried.row is None else shown(tried.row))
 
     def _learn(self, trials: Trials, asked: Mapping[int, Subject]) -> None:

@@ -93,7 +93,7 @@ class Trials:
         """What the test says of a row on sets of its candidates; in an ``order`` of the records of a source (agents/orders.py); ``apart``: each set has a query of its
         own, so that functions which are given batches of rows see those of one set.
 
-        Without the only record that it is joined with, or the one that it stands beside, a row is not right but gone, and so is a value that is NULL.
+        Without the only record that it is joined with, or the one that it stands beside, a row is not right but gone; whether a value that is NULL is, the oracle says.
         """
         known = [*self._first(subject), *sets]
         step = 1 if apart else max(1, CELLS // max(1, len(self._subjects[subject].numbers)))
