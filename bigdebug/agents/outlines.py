@@ -174,7 +174,7 @@ def loses(before: Outline, now: Outline, right: Right = NOTHING) -> bool:
         return True
     if isinstance(before, tuple) and isinstance(now, tuple):
         are = dict(now)
-        return any(loses(was, are[name], right.at(name)) if name in are else was != NULL and right.has(name) for name, was in before)
+        return any(was != are[name] and loses(was, are[name], right.at(name)) if name in are else was != NULL and right.has(name) for name, was in before)
     return False
 
 

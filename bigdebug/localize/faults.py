@@ -36,7 +36,7 @@ class Effort:
 
     at_once: int
     each_of: int
-    affords: Callable[[int], bool]
+    affords: Callable[[Callable[[], int]], bool]
 
 
 def faults(subjects: Sequence[Subject], budget: Budget, at_once: int = 1, each_of: int = EACH, known: Faults | None = None) -> Faults:
@@ -60,8 +60,8 @@ def faults(subjects: Sequence[Subject], budget: Budget, at_once: int = 1, each_o
 
 
 def _look(known: Faults, number: int, subject: Subject, budget: Budget, effort: Effort, there: bool) -> None:
-    """Look at one output, again where what was taken for right turns out not to be. Raises Unusual, with nothing changed in what is known of faults."""
-    known.strange.pop(number, None)
+    """Look at one output, again where what was taken for right turns out not to be. Raises Unusual, with nothing changed in what is known."""
+    strange = known.strange.pop(number, None)
     subject.oracle.there = there and len(subject.candidates) > 1
     while True:
         budget.course.look(subject.name, len(subject.candidates))
@@ -76,6 +76,7 @@ def _look(known: Faults, number: int, subject: Subject, budget: Budget, effort: 
             known.found = before
             budget.course.look_again()
             if isinstance(more, Unusual):
+                known.strange.update({} if strange is None else {number: strange})
                 raise
             continue
         return
@@ -194,10 +195,13 @@ def _cause(known: Faults, number: int, subject: Subject, effort: Effort) -> Caus
     return cause(subject.oracle, known.suspected[number], effort.at_once)
 
 
-def _spares(budget: Budget, tests: int) -> bool:
+def _spares(budget: Budget, tests: Callable[[], int]) -> bool:
     """Whether so many leave enough for a search: a ranking that leaves nothing for it finds nothing."""
+    if not budget.counts:
+        return True
+    many = tests()
     try:
-        budget.check(tests + min(tests, SEARCH))
+        budget.check(many + min(many, SEARCH))
     except Spent:
         return False
     return True

@@ -6,11 +6,11 @@ import math
 import threading
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pyroaring import BitMap
 
-from bigdebug.agents.outlines import Outline, loses
+from bigdebug.agents.outlines import Outline, Right, loses
 from bigdebug.localize.progress import Course, Progress
 from bigdebug.localize.usual import Usual
 from bigdebug.model import Outcome
@@ -153,6 +153,15 @@ class Oracle:
             self._known.update(zip(new, (self._pushed or self._ask)(list(new.values()))))
         return [self._taken(self._known[key]) for key in keys]
 
+    def unasked(self, sets: Sequence[BitMap]) -> int:
+        """Of how many of ``sets`` the answer is not known."""
+        return sum(_key(each) not in self._known for each in sets)
+
+    def strictly(self, sets: Sequence[BitMap]) -> list[Answer]:
+        """The same, and what an output holds no more is lost, whatever right ones hold."""
+        found = self.answers(sets)
+        return [self._without_value() if answer.passes and not answer.gone and loses(self._whole.outline, answer.outline, Right(None)) else answer for answer in found]
+
     def learn(self, sets: Sequence[BitMap], answers: Sequence[Answer]) -> None:
         """Take ``answers`` for those for ``sets``, which were asked about together with those of others. Raises Spent."""
         self._budget.spend(len(sets))
@@ -172,7 +181,11 @@ class Oracle:
         if not (lost or holds_none or answer.gone or answer.outputs < whole.outputs):
             return answer
         self.lost = True
-        return Answer(Outcome.UNRESOLVED if self.there else Outcome.PASS, math.nan if lost else answer.value, gone=True)  # the number that is left is another one
+        return self._without_value() if lost else replace(self._without_value(), value=answer.value)
+
+    def _without_value(self) -> Answer:
+        """That of what is not wrong, and not there as it was; a number that is left is another one."""
+        return Answer(Outcome.UNRESOLVED if self.there else Outcome.PASS, gone=True)
 
     def unpushed(self) -> None:
         """What answered in the place of the program was the program itself: what is known stands."""

@@ -61,9 +61,9 @@ class Ranking:
     more. Where the output holds no number, nothing else is known. Equals keep their order. ``enough`` is the smallest block that was seen to repair the output.
     """
 
-    def __init__(self, oracle: Oracle, size: int, each_of: int = EACH, affords: Callable[[int], bool] = lambda tests: True) -> None:
+    def __init__(self, oracle: Oracle, size: int, each_of: int = EACH, affords: Callable[[Callable[[], int]], bool] = lambda tests: True) -> None:
         self._oracle, self._size, self._affords = oracle, size, affords
-        self._each = size <= each_of and affords(size)
+        self._each = size <= each_of and self._is_afforded(_divided(range(size), size))
         self.enough: BitMap | None = None
 
     def suspicion(self) -> Suspicion:
@@ -71,7 +71,7 @@ class Ranking:
         size = self._size
         moved, repairs, gone, met = np.zeros(size), np.zeros(size, dtype=bool), np.zeros(size, dtype=bool), np.zeros(size, dtype=bool)
         singles, vital, parts = list[int](), list[int](), self._parts()
-        while parts and self._affords(len(parts)):
+        while parts and self._is_afforded(parts):
             far, right, no_more = self._moved(parts)
             for part, by, repaired, ends in zip(parts, far, right, no_more):
                 here = slice(part.start, part.stop, part.step)
@@ -85,6 +85,11 @@ class Ranking:
         order = np.lexsort((-moved, gone, ~repairs)).astype(np.uint32)
         first = set(singles)
         return Suspicion(order, _scaled(moved), tuple(int(i) for i in order if int(i) in first), self._each, tuple(vital), BitMap(np.flatnonzero(met).astype(np.uint32)))
+
+    def _is_afforded(self, parts: Sequence[range]) -> bool:
+        """Whether the tests are that leave out each part; those that were made are no more to be paid."""
+        every = BitMap(range(self._size))
+        return self._affords(lambda: self._oracle.unasked([every - BitMap(each) for each in parts]))
 
     def _parts(self) -> list[range]:
         """What is left out first."""

@@ -41,12 +41,12 @@ def tied(oracle: Oracle, suspicion: Suspicion, repair: BitMap, alone: BitMap | N
 def _tied(oracle: Oracle, every: BitMap, member: int, failing: list[BitMap]) -> BitMap:
     """What of some sets that fail with the only member of a repair is nothing without it."""
     alone = [each - BitMap([member]) for each in failing]
-    nothing, *without = oracle.answers([BitMap(), *alone])
+    nothing, *without = oracle.strictly([BitMap(), *alone])
     found = BitMap().union(*(each for each, answer in zip(alone, without) if answer.gone or (math.isfinite(answer.value) and _is_same(answer, nothing))))
     if not found:
         return found
     rest = every - found - BitMap([member])
-    left, *added = oracle.answers([rest, *(rest | BitMap([each]) for each in found)])
+    left, *added = oracle.strictly([rest, *(rest | BitMap([each]) for each in found)])
     return BitMap([each for each, answer in zip(found, added) if _is_same(answer, left)])
 
 
@@ -80,5 +80,5 @@ def _without(suspicion: Suspicion, member: int, others: BitMap) -> npt.NDArray[n
 
 
 def _is_same(answer: Answer, other: Answer) -> bool:
-    same = answer.value == other.value or (math.isnan(answer.value) and math.isnan(other.value))
+    same = answer.value == other.value or (math.isnan(answer.value) and math.isnan(other.value)) or (answer.gone and other.gone)
     return same and (answer.outcome, answer.gone) == (other.outcome, other.gone)

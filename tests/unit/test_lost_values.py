@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import pickle
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -213,6 +213,32 @@ def test_beside_right_outputs_what_a_value_is_not_there_without_is_not_the_culpr
     assert [source.record for source in found.fault_sets[0].records] == [("fact", 1_000), ("fact", 1_000)]
 
 
+PARTNERS: dict[str, tuple[Callable[[list[Any], Any], Any], Callable[[Any], bool], list[Any]]] = {
+    "a total that is null": (lambda facts, rate: ("k", total(facts, rate)), lambda out: (out[1] or 0) > 50, [("a", None), ("b", None)]),
+    "a field": (lambda facts, rate: {"k": "k"} | ({} if rate is None else {"t": total(facts, rate)}), lambda out: out.get("t", 0) > 50, [{"k": "a"}]),
+    "an error": (lambda facts, rate: ("k", late(facts, rate)), lambda out: out[1] is not None, [("a", None)]),
+    "a list": (lambda facts, rate: ("k", times(facts, rate)), lambda out: max(out[1], default=0) > 50, [("a", [])]),
+}
+
+
+@pytest.mark.parametrize("shape", PARTNERS)
+@pytest.mark.parametrize("facts", [[1_000, 1_000], [1_000, 2_000, 3_000], [1, 1_000, 1_000], [1_000]], ids=repr)
+def test_where_right_outputs_hold_nothing_an_only_partner_is_not_blamed_alone(shape: str, facts: list[int]) -> None:
+    output, wrong, right = PARTNERS[shape]
+    found = localized(rated(output), [*(("fact", each) for each in facts), ("rate", 2)], Judge(wrong), right)
+    for fault_set in found.fault_sets:
+        assert fault_set.verdict == "ambiguous" or ("rate", 2) not in [source.record for source in fault_set.records]
+
+
+def test_as_a_whole_an_only_partner_is_not_blamed_for_fields_that_all_have() -> None:
+    def program(records: Outputs) -> Outputs:
+        rates = [value for side, value in records if side == "rate"]
+        return [{"key": place} | ({"total": value * rates[0]} if rates else {}) for place, (side, value) in enumerate(records) if side == "fact"]
+
+    found = localized(program, [("fact", 1_000), ("fact", 1_000), ("rate", 2)], Judge(lambda outs: any(out.get("total", 0) > 50 for out in outs), whole=True))
+    assert found.verdict == "ambiguous"
+
+
 NOTHING_WRONG: dict[str, tuple[Callable[[list[Any]], Any], Callable[[Any], bool], list[Any]]] = {
     "an error that is null": (lambda facts: ("k", sum(facts), "negative" if min(facts) < 0 else None), lambda out: out[2] is not None, [("a", 3, None), ("b", 4, None)]),
     "the least loss": (lambda facts: ("k", min((each for each in facts if each < 0), default=None)), lambda out: out[1] is not None, [("a", None)]),
@@ -307,6 +333,44 @@ def test_a_search_goes_on_where_it_was_when_it_is_known_what_right_outputs_hold(
     assert asking.blamed == told.blamed
     assert asking.budget.tests == told.budget.tests
     assert asking.budget.course.looked_at == len(Several.RECORDS)
+
+
+class Second(Several):
+    """Without the rate of 1000 two lists are empty, of which one is to be: that is met where the output need not be there."""
+
+    RECORDS = ((2, 2, 2, -1_000, 1_000, 1_000, 1_000),)
+
+    def _asked(self, records: Sequence[int], sets: Sequence[Any]) -> list[Answer]:
+        judge = Judge(lambda out: max([*out[1], *out[2]], default=0) > 60)
+        return [Answer(*judge.verdict(list(self._given([records[place] for place in each])))) for each in sets]
+
+    @staticmethod
+    def _given(known: Sequence[int]) -> Iterator[Any]:
+        facts, rated_at = [each for each in known if each > 0], min(known, default=0) < 0
+        if facts:
+            yield "k", [each for each in facts if each > 60], [each * 1_000 for each in facts] if rated_at else []
+
+
+def test_so_it_does_where_that_is_met_when_an_output_need_not_be_there() -> None:
+    right = [outlines([("a", [], [3])])]
+    told, asking = Second(right), Second(None)
+    told.search()
+    looked_at(asking.search, asking.known, asking.subjects, lambda: right)
+    assert told.blamed
+    assert (asking.blamed, asking.known.strange) == (told.blamed, told.known.strange)
+
+
+@pytest.mark.parametrize("most", range(8, 30))
+def test_what_was_asked_before_is_not_to_be_paid_again(most: int) -> None:
+    def found(usual: Any) -> tuple[list[Any], int]:
+        asking = Several(usual)
+        asking.budget, asking.subjects = Budget(most), asking.subjects[2:]
+        asking.subjects = [Subject(np.arange(5), Oracle(partial(asking._asked, Several.RECORDS[2]), asking.budget, right=usual))]
+        looked_at(asking.search, asking.known, asking.subjects, lambda: right)
+        return [fault.repair for fault in asking.known.found], asking.budget.tests
+
+    right = [outlines([("a", 7, None)])]
+    assert found(None) == found(right)
 
 
 @pytest.mark.parametrize("end", [Spent("it was stopped"), KeyboardInterrupt()], ids=["stopped", "interrupted"])
