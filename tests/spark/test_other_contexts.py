@@ -8,6 +8,8 @@ import pytest
 
 from tests.spark.one_by_one import Told, told_by
 
+pytestmark = pytest.mark.slow
+
 CONTEXTS = {
     "serializer=MarshalSerializer()": [0, "MarshalSerializer"], "batchSize=-1": [-1, "CloudPickleSerializer"], "batchSize=3": [3, "CloudPickleSerializer"],
 }

@@ -73,6 +73,7 @@ def test_the_first_culprits_come_before_all_rows_were_looked_at(dbg: Any, rows: 
     assert run.culprits.unknown == []
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("hurried")
 def test_the_first_culprit_does_not_wait_for_its_partition(dbg: Any, spark: Any, tmp_path: Path) -> None:
     """A worker gives what it has when that is 64 kB: so much it computes, and while that is read, some more."""

@@ -8,6 +8,8 @@ import pytest
 
 from tests.spark.one_by_one import Told, told_by
 
+pytestmark = pytest.mark.slow
+
 BEGIN = """
 import json, os, sys, time
 os.environ["PYSPARK_PYTHON"] = sys.executable
