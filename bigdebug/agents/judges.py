@@ -11,7 +11,7 @@ import numpy as np
 
 from bigdebug.agents.fields import is_null, is_number
 from bigdebug.agents.guards.crash import name_of
-from bigdebug.agents.outlines import Outline, looked_at
+from bigdebug.agents.outlines import Outline, outlines_if_any
 from bigdebug.model import Outcome
 
 
@@ -57,7 +57,7 @@ class Judge:
             known = list(outputs)
         except Exception:  # of the user's functions
             return Verdict(Outcome.FAIL if self.raises else Outcome.UNRESOLVED)
-        value, gone, many, outline = self._value(known), not known and not self.whole, len(known) if self.whole else 0, looked_at(known)  # before a test that may change them
+        value, gone, many, outline = self._value(known), not known and not self.whole, len(known) if self.whole else 0, outlines_if_any(known)  # before a test that may change them
         try:
             wrong = truth(self.test(known)) if self.whole else any(self.wrong(each) for each in known)  # map() would end at a StopIteration of the test
         except Exception:

@@ -75,7 +75,7 @@ def outlines(values: Collection[Any], deep: int = DEEP) -> Outline:
     return _the_one(frozenset(Counter(known).items() if len(known) > 1 else [(each, 1) for each in known]))
 
 
-def looked_at(outputs: Collection[Any]) -> Outline:
+def outlines_if_any(outputs: Collection[Any]) -> Outline:
     """The outline of outputs; None where they do not let themselves be looked into."""
     try:
         return outlines(outputs)
@@ -134,8 +134,9 @@ class Right(NamedTuple):
 
     def has(self, name: Any) -> bool:
         """Whether there is to be a field: one of them has it, or others are of another shape."""
-        shapes = [dict(each) for each in self.every if isinstance(each, tuple)]
-        return self.others is None or any(name in each for each in shapes) or (bool(self.others) and not any(isinstance(each, tuple) for each in self.others))
+        if self.others is None or (self.others and not any(isinstance(each, tuple) for each in self.others)):
+            return True
+        return any(name == field for each in self.every if isinstance(each, tuple) for field, _ in each)
 
     def has_some(self) -> bool:
         """Whether there is to be any value at all: of others there always is one."""
@@ -179,9 +180,11 @@ def loses(before: Outline, now: Outline, right: Right = NOTHING) -> bool:
 
 
 def _loses_some(before: Counter[Outline], now: Counter[Outline], right: Right) -> bool:
+    """The same of any number of values, whatever is ``right`` there."""
     left, come = before - now, now - before
     if right.others:
-        left = Counter({each: many for each, many in left.items() if not isinstance(each, str) or each in right.every})
+        held = right.every
+        left = Counter({each: many for each, many in left.items() if not isinstance(each, str) or each in held})
     return bool(left) and any(all(loses(each, new, right) for each in left) for new in come)
 
 

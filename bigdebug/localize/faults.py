@@ -76,13 +76,14 @@ def _look(known: Faults, number: int, subject: Subject, budget: Budget, effort: 
             known.found = before
             budget.course.look_again()
             if isinstance(more, Unusual):
-                known.strange.update({} if strange is None else {number: strange})
+                if strange is not None:
+                    known.strange[number] = strange
                 raise
             continue
         return
 
 
-def looked_at(search: Callable[[], object], known: Faults, subjects: Sequence[Subject], right: Callable[[], Sequence[Outline]]) -> None:
+def gone_on(search: Callable[[], object], known: Faults, subjects: Sequence[Subject], right: Callable[[], Sequence[Outline]]) -> None:
     """A search that adds to what is ``known``; where it has to be known what ``right`` outputs hold, that is looked at, and it goes on. Raises nothing where that is ended."""
     with suppress(Unusual):
         search()

@@ -44,6 +44,11 @@ def occupied(places: Places) -> list[int]:
     return [partition for partition in places if _size(places, partition)]
 
 
+def evenly(many: int, most: int) -> Positions:
+    """Up to ``most`` of so ``many`` positions, from the first to the last."""
+    return np.unique(np.linspace(0, many - 1, most).astype(np.int64)) if many else np.zeros(0, np.int64)
+
+
 def count(places: Places) -> int:
     return sum(_size(places, partition) for partition in places)
 

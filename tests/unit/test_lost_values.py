@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from bigdebug.agents.judges import Judge
 from bigdebug.agents.outlines import WIDE, Right, loses, outline, outlines
 from bigdebug.localize.diagnosis import Cost, Diagnosis
-from bigdebug.localize.faults import faults, looked_at
+from bigdebug.localize.faults import faults, gone_on
 from bigdebug.localize.known import Faults
 from bigdebug.localize.oracle import Answer, Budget, Oracle, Spent
 from bigdebug.localize.subject import Subject
@@ -163,6 +163,10 @@ class Slotted:
         self.total = total
 
 
+def by_field(facts: list[Any], rate: Any) -> dict[str, Any]:
+    return {"key": 7} | ({} if rate is None else {"total": total(facts, rate)})
+
+
 def times(facts: list[Any], rate: Any) -> list[Any]:
     return [] if rate is None else [fact * rate for fact in facts]
 
@@ -174,15 +178,11 @@ def late(facts: list[Any], rate: Any) -> str | None:
 BESIDE: dict[str, tuple[Callable[[list[Any], Any], Any], Callable[[Any], bool], list[Any]]] = {
     "the others were joined with nothing": (lambda facts, rate: ("k", total(facts, rate)), lambda out: (out[1] or 0) > 50, [("a", None), ("b", None)]),
     "some others were joined with nothing": (lambda facts, rate: ("k", total(facts, rate)), lambda out: (out[1] or 0) > 50, [("a", None), ("b", 3)]),
-    "a field that all others have": (lambda facts, rate: {"key": 7} | ({} if rate is None else {"total": total(facts, rate)}), lambda out: out.get("total", 0) > 50, [{"key": 1, "total": 3}]),
-    "a field that some others have": (
-        lambda facts, rate: {"key": 7} | ({} if rate is None else {"total": total(facts, rate)}), lambda out: out.get("total", 0) > 50, [{"key": 1, "total": 3}, {"key": 2}],
-    ),
-    "a field that no others have": (lambda facts, rate: {"key": 7} | ({} if rate is None else {"total": total(facts, rate)}), lambda out: out.get("total", 0) > 50, [{"key": 2}]),
-    "a field beside others of another shape": (
-        lambda facts, rate: {"key": 7} | ({} if rate is None else {"total": total(facts, rate)}), lambda out: out.get("total", 0) > 50, [dict.fromkeys(range(WIDE + 1), 1)],
-    ),
-    "a field of the only one": (lambda facts, rate: {"key": 7} | ({} if rate is None else {"total": total(facts, rate)}), lambda out: out.get("total", 0) > 50, []),
+    "a field that all others have": (by_field, lambda out: out.get("total", 0) > 50, [{"key": 1, "total": 3}]),
+    "a field that some others have": (by_field, lambda out: out.get("total", 0) > 50, [{"key": 1, "total": 3}, {"key": 2}]),
+    "a field that no others have": (by_field, lambda out: out.get("total", 0) > 50, [{"key": 2}]),
+    "a field beside others of another shape": (by_field, lambda out: out.get("total", 0) > 50, [dict.fromkeys(range(WIDE + 1), 1)]),
+    "a field of the only one": (by_field, lambda out: out.get("total", 0) > 50, []),
     "a list of a number and a text": (lambda facts, rate: [total(facts, rate), late(facts, rate)], lambda out: out[1] == "late", [[3, None], [4, None]]),
     "a number and a text": (lambda facts, rate: (total(facts, rate), late(facts, rate)), lambda out: out[1] == "late", [(3, None), (4, None)]),
     "a list that is empty": (lambda facts, rate: (7, times(facts, rate)), lambda out: max(out[1], default=0) > 50, [(8, [2]), (9, [4, 5])]),
@@ -328,7 +328,7 @@ def test_a_search_goes_on_where_it_was_when_it_is_known_what_right_outputs_hold(
     with pytest.raises(Unusual):
         asking.search()
     found = len(asking.known.found)
-    looked_at(asking.search, asking.known, asking.subjects, lambda: right)
+    gone_on(asking.search, asking.known, asking.subjects, lambda: right)
     assert found == 2
     assert asking.blamed == told.blamed
     assert asking.budget.tests == told.budget.tests
@@ -355,7 +355,7 @@ def test_so_it_does_where_that_is_met_when_an_output_need_not_be_there() -> None
     right = [outlines([("a", [], [3])])]
     told, asking = Second(right), Second(None)
     told.search()
-    looked_at(asking.search, asking.known, asking.subjects, lambda: right)
+    gone_on(asking.search, asking.known, asking.subjects, lambda: right)
     assert told.blamed
     assert (asking.blamed, asking.known.strange) == (told.blamed, told.known.strange)
 
@@ -364,9 +364,9 @@ def test_so_it_does_where_that_is_met_when_an_output_need_not_be_there() -> None
 def test_what_was_asked_before_is_not_to_be_paid_again(most: int) -> None:
     def found(usual: Any) -> tuple[list[Any], int]:
         asking = Several(usual)
-        asking.budget, asking.subjects = Budget(most), asking.subjects[2:]
+        asking.budget = Budget(most)
         asking.subjects = [Subject(np.arange(5), Oracle(partial(asking._asked, Several.RECORDS[2]), asking.budget, right=usual))]
-        looked_at(asking.search, asking.known, asking.subjects, lambda: right)
+        gone_on(asking.search, asking.known, asking.subjects, lambda: right)
         return [fault.repair for fault in asking.known.found], asking.budget.tests
 
     right = [outlines([("a", 7, None)])]
@@ -379,7 +379,7 @@ def test_what_was_found_is_told_where_looking_at_right_outputs_is_ended(end: Bas
         raise end
 
     asking = Several(None)
-    looked_at(asking.search, asking.known, asking.subjects, right)
+    gone_on(asking.search, asking.known, asking.subjects, right)
     assert len(asking.known.found) == 2
     assert asking.known.ended in ("it was stopped", "it was interrupted")
 

@@ -8,12 +8,11 @@ from functools import partial, reduce
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from bigdebug.agents.check import Check
 from bigdebug.agents.judges import Judge, Judging, truth
 from bigdebug.agents.moments import Moments, moments
-from bigdebug.agents.outlines import Outline, looked_at
+from bigdebug.agents.outlines import Outline, outlines_if_any
 from bigdebug.errors import LocalizeError
 from bigdebug.model import pack
 from bigdebug.spark.asking import answers, asking
@@ -21,7 +20,7 @@ from bigdebug.spark.predicate import TEST, guarded, told
 from bigdebug.spark.rdd.inquiry.satisfying import satisfying
 from bigdebug.spark.rdd.positional import by_absence
 from bigdebug.spark.rdd.replay import Replay
-from bigdebug.trace.places import Places, count, rids_of
+from bigdebug.trace.places import Places, count, evenly, rids_of
 from bigdebug.trace.smallest import smallest
 
 if TYPE_CHECKING:
@@ -148,13 +147,9 @@ def _right(trace: LineageRDD, wrong: Places) -> list[Outline]:
     """Outlines of some outputs that are right, from all places, by one job."""
     target = trace._only("localize()")
     right = {p: others for p, at in trace.places.items() if len(others := np.setdiff1d(at, wrong.get(p, [])))}
-    some = {p: _spread(right[p]) for p in _spread(np.array(sorted(right))).tolist()}
+    partitions = sorted(right)
+    some = {p: right[p][evenly(len(right[p]), EACH)] for p in map(partitions.__getitem__, evenly(len(partitions), EACH))}
     return list({each for each in _by_partition(trace._to([target], lambda: {target: some}), _Outlined()) if each is not None})
-
-
-def _spread(some: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """EACH of some numbers, from the first to the last."""
-    return some[np.unique(np.linspace(0, len(some) - 1, EACH).astype(int))] if len(some) else some
 
 
 # ---- of all outputs -----------------------------------------------------------------------------------------------
@@ -194,7 +189,7 @@ class _Measured:
 @dataclass(frozen=True)
 class _Outlined:
     def __call__(self, split: int, incoming: Iterable[Any]) -> Iterator[Outline]:
-        yield from (looked_at([output]) for output in incoming)
+        yield from (outlines_if_any([output]) for output in incoming)
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ from bigdebug.graph import Form, OperatorGraph
 from bigdebug.localize.candidates import Candidates, together
 from bigdebug.localize.causes import State
 from bigdebug.localize.diagnosis import Cost, Diagnosis
-from bigdebug.localize.faults import OUTPUTS, faults, looked_at
+from bigdebug.localize.faults import OUTPUTS, faults, gone_on
 from bigdebug.localize.known import Faults
 from bigdebug.localize.oracle import ENDS, Answer, Budget, Oracle, Spent, why
 from bigdebug.localize.ordered import Asked, unordered
@@ -129,10 +129,10 @@ class Localizing:
                 except ENDS as end:
                     mine.ended = why(end)
 
-        looked_at(search, mine, [subjects[i] for i in here], self._looked_at_right)
+        gone_on(search, mine, [subjects[i] for i in here], self._right_outlines)
         known.take(mine, here)
 
-    def _looked_at_right(self) -> Sequence[Outline]:
+    def _right_outlines(self) -> Sequence[Outline]:
         """What right outputs hold. The task of the trials is gone meanwhile: it may have had the only core."""
         with ending(self._recorder.sc, self._budget.check):
             self._right = self._found.right()

@@ -7,7 +7,6 @@ from contextlib import suppress
 from itertools import repeat
 from typing import NamedTuple
 
-import numpy as np
 import pyarrow as pa
 from pyspark.sql import Row
 
@@ -26,7 +25,7 @@ from bigdebug.spark.sql.inquiry.triable import untried
 from bigdebug.spark.sql.lineage_frame import LineageFrame
 from bigdebug.spark.sql.recognized import index
 from bigdebug.trace.names import Names
-from bigdebug.trace.places import count
+from bigdebug.trace.places import count, evenly
 
 MOST = 64
 """Of more wrong rows than these, those are chosen among the first ones that were made of the fewest records: to trace each takes some milliseconds."""
@@ -88,7 +87,7 @@ def right(trace: LineageFrame, test: Test) -> list[Outline]:
         names = questions.steps().every(subject)
     if test.whole or isinstance(names, Far) or not len(names):
         return []
-    some = names.take(pa.array(np.unique(np.linspace(0, len(names) - 1, SOME).astype(int))))
+    some = names.take(pa.array(evenly(len(names), SOME)))
     known = rows_by_name(trace, some, test.columns(questions.catalyst))
     more = zip(*known.more) if known.more else repeat(())
     answers = [test.answer([TriedRow((), row, values)], None) for row, values in zip(known.rows, more)]

@@ -14,7 +14,7 @@ from pyspark.sql.types import ArrayType, MapType, NumericType, StructType, UserD
 from bigdebug.agents.check import Check
 from bigdebug.agents.judges import Judge, number
 from bigdebug.agents.moments import moments
-from bigdebug.agents.outlines import looked_at
+from bigdebug.agents.outlines import outlines_if_any
 from bigdebug.errors import LocalizeError
 from bigdebug.localize.oracle import Answer
 from bigdebug.model import Outcome
@@ -122,7 +122,7 @@ class ByCondition:
         if not all(each.more[1] for each in given):
             return Answer(Outcome.UNRESOLVED)
         outcome = Outcome.FAIL if any(each.more[0] for each in given) else Outcome.PASS
-        outline = looked_at([(*(each.row[i] for i in self.about), each.more[0]) for each in given])  # a condition that is NULL says nothing, if it is not so of all that is right
+        outline = outlines_if_any([(*(each.row[i] for i in self.about), each.more[0]) for each in given])  # a condition that is NULL says nothing, if it is not so of all that is right
         value = number(given[0].row if self.number is None else given[0].row[self.number]) if len(given) == 1 else math.nan
         return Answer(outcome, value, outline=outline)
 

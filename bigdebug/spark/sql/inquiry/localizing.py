@@ -17,7 +17,7 @@ from bigdebug.agents.outlines import Outline
 from bigdebug.errors import LocalizeError, NondeterminismError, UntraceableError
 from bigdebug.localize.causes import State
 from bigdebug.localize.diagnosis import Cost, Diagnosis
-from bigdebug.localize.faults import BESIDE, faults, looked_at
+from bigdebug.localize.faults import BESIDE, faults, gone_on
 from bigdebug.localize.known import Faults
 from bigdebug.localize.oracle import ENDS, Budget, Oracle, Spent, why
 from bigdebug.localize.ordered import ORDERS, unordered
@@ -134,10 +134,10 @@ class FrameLocalizing:
     def _look(self, known: Faults, test: Test, asked: Mapping[int, Subject], each_of: int) -> None:
         """Look for what makes rows wrong."""
         mine, subjects = Faults(), [*asked.values()]
-        looked_at(partial(faults, subjects, self._budget, AT_ONCE, each_of, mine), mine, subjects, partial(self._looked_at_right, test))
+        gone_on(partial(faults, subjects, self._budget, AT_ONCE, each_of, mine), mine, subjects, partial(self._right_outlines, test))
         known.take(mine, [*asked])
 
-    def _looked_at_right(self, test: Test) -> Sequence[Outline]:
+    def _right_outlines(self, test: Test) -> Sequence[Outline]:
         """What right rows hold."""
         with ending(self._questions.catalyst.spark.sparkContext, self._budget.check):
             self._right = right(self._trace, test)
