@@ -39,10 +39,10 @@ class Held(NamedTuple):
     properties: tuple[str | None, ...]
     python: str
 
-    def no_more_than(self, before: Held, kept: int) -> bool:
+    def no_more_than(self, before: Held) -> bool:
         same = (self.tags, self.properties, self.python) == (before.tags, before.properties, before.python)
         fewer = len(self.threads) <= len(before.threads) and self.sockets <= before.sockets + self.pooled and self.listeners <= before.listeners
-        return same and fewer and self.accumulators <= before.accumulators and self.files <= before.files and len(self.cached - before.cached) <= kept
+        return same and fewer and self.accumulators <= before.accumulators and self.files <= before.files and self.cached <= before.cached
 
 
 _PROPERTIES = ("bigdebug.run", "bigdebug.strategy", "bigdebug.policy", "bigdebug.watch")
@@ -57,13 +57,19 @@ def held(dbg: Any) -> Held:
         threads=tuple(sorted(thread.name for thread in threading.enumerate() if not _POOLED.fullmatch(thread.name))),
         pooled=sum(bool(_POOLED.fullmatch(thread.name)) for thread in threading.enumerate()),
         sockets=_sockets(),
-        cached=frozenset(sc._jsc.getPersistentRDDs().keySet()),
+        cached=cached(sc),
         listeners=sum(_OF_SESSIONS not in str(each) for each in java.listenerBus().listeners().toArray()),
         accumulators=len(_accumulatorRegistry),
         tags=frozenset(sc.getJobTags()),
         properties=tuple(map(sc.getLocalProperty, _PROPERTIES)),
         python=sc.pythonExec,
     )
+
+
+def cached(sc: Any) -> frozenset[int]:
+    """The numbers of the RDDs that Spark has cached. JavaSparkContext.getPersistentRDDs() would hold the RDDs themselves until py4j collects its answer."""
+    numbers = sc._jsc.sc().persistentRdds().keySet().mkString(" ")
+    return frozenset(map(int, numbers.split()))
 
 
 def _sockets() -> int:
@@ -75,23 +81,20 @@ def _sockets() -> int:
 
 
 @contextmanager
-def nothing_left(dbg: Any, kept: int = 0) -> Iterator[None]:
-    """Within, runs may be made: when they are forgotten, the session holds no more than before, and no job of ours runs.
-
-    So many cached RDDs may be ``kept``: what a call gave that was interrupted stays in the JVM, and the rows of a trace that were collected last.
-    """
+def nothing_left(dbg: Any) -> Iterator[None]:
+    """Within, runs may be made: when they are forgotten, the session holds no more than before, and no job of ours runs."""
     _warm(dbg)
     before = held(dbg)
     yield
     dbg.forget(dbg.runs)
     _warm(dbg)  # the last query is held until there is another one
     end = time.monotonic() + PATIENCE
-    while not ((now := held(dbg)).no_more_than(before, kept) and not active(dbg)) and time.monotonic() < end:
+    while not ((now := held(dbg)).no_more_than(before) and not active(dbg)) and time.monotonic() < end:
         dbg.forget()  # what a task wrote late, on an executor that went on
         dbg.plain_context._jvm.System.gc()  # what nobody holds any more, Spark lets go of then
         time.sleep(0.1)
     assert active(dbg) == []
-    assert now.no_more_than(before, kept), f"{now}\ninstead of\n{before}"
+    assert now.no_more_than(before), f"{now}\ninstead of\n{before}"
 
 
 def _warm(dbg: Any) -> None:

@@ -20,7 +20,7 @@ CELLS = [(operation, what) for operation in FRAMES for what in FAULTS if what in
 
 @pytest.mark.parametrize(("operation", "what"), CELLS, ids=[f"{operation} {what}" for operation, what in CELLS])
 def test_struck(dbg: Any, tmp_path: Path, untold: None, operation: Operation, what: str) -> None:
-    with nothing_left(dbg, kept=1):
+    with nothing_left(dbg):
         struck(dbg, tmp_path, operation, Fault(what, tmp_path))
 
 

@@ -60,7 +60,7 @@ def test_interrupted(dbg: Any, tmp_path: Path, untold: None, operation: Operatio
     lasts = time.monotonic() - began
     dice = random.Random(operation.name)
     del made
-    with nothing_left(dbg, kept=1 + MOMENTS * (2 if operation is FRAMES[0] else 1)):  # for each program of in_the_middle, and the rows that were collected last
+    with nothing_left(dbg):
         came = [in_the_middle(operation, dbg, tmp_path, lasts * (part + dice.random()) / MOMENTS) for part in range(MOMENTS)]
     assert any(came)
 

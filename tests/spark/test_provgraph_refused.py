@@ -14,6 +14,7 @@ from pyspark.sql import functions as F
 import bigdebug
 from bigdebug import Workflow
 from bigdebug.errors import IncompleteLineageError, ProvenanceError, UnknownItemError, UnknownOperatorError
+from tests.left import cached
 
 FLOW = Workflow.of([("a", "b"), ("b", "c")], items={"a": range(1, 2), "b": range(2, 3), "c": range(3, 9)})
 ROWS = pa.table({"src": [1, 2, 2, 3], "dst": [2, 3, 3, 3], "op": ["x", None, None, "y"]})
@@ -31,10 +32,6 @@ def graph(dbg: Any, triples: Any) -> Any:
     made.close()
 
 
-def held(spark: Any) -> set[int]:
-    return set(spark.sparkContext._jsc.getPersistentRDDs().keySet())
-
-
 @pytest.mark.parametrize(
     ("given", "message"),
     [({"plan": "rq", "strict": True}, "not clean"), ({"plan": "index", "strict": True}, "not clean"), ({"plan": "csprov", "workflow": None}, "says which table"),
@@ -43,10 +40,10 @@ def held(spark: Any) -> set[int]:
      ({"values": True}, "values= means nothing of triples"), ({"tables": {}}, "tables= means nothing of triples"), ({"at": 5}, "told by its path")],
 )  # fmt: skip
 def test_what_fails_leaves_nothing_in_spark(dbg: Any, spark: Any, triples: Any, given: dict[str, Any], message: str) -> None:
-    before = held(spark)
+    before = cached(spark.sparkContext)
     with pytest.raises(ProvenanceError, match=message):
         dbg.provenance(triples, **{"workflow": FLOW, **given})
-    assert held(spark) <= before
+    assert cached(spark.sparkContext) <= before
 
 
 @pytest.mark.parametrize("given", [pd.DataFrame({"src": [1], "dst": [2], "op": "r"}), ROWS, "triples.parquet", None])
@@ -85,7 +82,7 @@ def test_items_are_told_in_any_column(graph: Any) -> None:
 
 
 def test_a_closed_graph_says_so(dbg: Any, spark: Any, triples: Any) -> None:
-    before = held(spark)
+    before = cached(spark.sparkContext)
     one = dbg.provenance(triples, FLOW, "rq")
     other = one.planned("ccprov")
     one.close()
@@ -96,7 +93,7 @@ def test_a_closed_graph_says_so(dbg: Any, spark: Any, triples: Any) -> None:
             ask()
     assert "closed" in repr(one)
     other.close()
-    assert held(spark) <= before
+    assert cached(spark.sparkContext) <= before
 
 
 def test_a_stopped_spark_is_told(dbg: Any, graph: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,6 +13,7 @@ import bigdebug
 from benchmarks.memory import watching
 from bigdebug import Workflow
 from bigdebug.errors import ProvenanceError, TooLargeError, UnknownItemError
+from tests.left import cached
 
 FLOW = [("raw", "clean", "filter"), ("clean", "mean", "avg")]
 ROWS = [(f"raw/{n}", f"clean/{n}", "filter") for n in range(0, 40, 2)] + [(f"clean/{n}", f"mean/{n % 3}", "avg") for n in range(0, 40, 2)]
@@ -176,13 +177,13 @@ def test_what_is_the_users_stays_as_it_is(dbg, spark, triples, plan):
     own = triples.where("op = 'avg'").cache()
     own.count()
     conf = dict(spark.sparkContext.getConf().getAll())
-    held, runs_before, tables = set(spark.sparkContext._jsc.getPersistentRDDs().keySet()), len(dbg.runs), spark.catalog.listTables()
+    held, runs_before, tables = cached(spark.sparkContext), len(dbg.runs), spark.catalog.listTables()
     with dbg.capture("user's") as runs:
         graph = dbg.provenance(triples, plan=plan if plan != "csprov" else "ccprov")
         graph.ancestors("mean/1").toPandas()
     assert not runs.runs
     getattr(graph, "close", lambda: None)()
-    assert set(spark.sparkContext._jsc.getPersistentRDDs().keySet()) <= held
+    assert cached(spark.sparkContext) <= held
     assert (len(dbg.runs), spark.catalog.listTables()) == (runs_before, tables)
     assert own.is_cached
     assert dict(spark.sparkContext.getConf().getAll()) == conf

@@ -11,6 +11,7 @@ from pyspark.sql import functions as F
 
 from bigdebug import checks
 from bigdebug.errors import LocalizeError, PredicateError
+from tests.left import cached
 
 
 def sales(spark: Any) -> Any:
@@ -221,11 +222,11 @@ def test_nothing_of_the_users_is_left_changed(dbg: Any, spark: Any, tmp_path: An
             {row.key: row.value for row in spark.sql("SET").collect()}, str(spark._jvm.SparkSession.getActiveSession()), dbg.plain_context.getJobTags(),
         )
 
-    before, held = state(), set(spark.sparkContext._jsc.getPersistentRDDs())
+    before, held = state(), cached(spark.sparkContext)
     assert named(dbg.localize(sold, "total < 0")) == [{(6, 2, -900.0)}]
     assert named(dbg.localize(sold, lambda row: row.total < 0)) == [{(6, 2, -900.0)}]
     assert state() == before
-    assert set(spark.sparkContext._jsc.getPersistentRDDs()) <= held
+    assert cached(spark.sparkContext) <= held
 
 
 def test_of_many_wrong_rows_those_of_the_fewest_records_are_looked_at(dbg: Any, spark: Any, monkeypatch: pytest.MonkeyPatch) -> None:

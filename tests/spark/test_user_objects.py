@@ -14,6 +14,7 @@ import pytest
 from pyspark.accumulators import AccumulatorParam
 
 from bigdebug.errors import NondeterminismError, ReplayError
+from tests.left import cached
 
 
 class Lists(AccumulatorParam[list[Any]]):
@@ -192,7 +193,7 @@ def test_functions_over_partitions_are_called_though_nobody_wants_their_records(
 
 def test_threads_that_use_one_cache_fill_it_once(dbg: Any) -> None:
     computed = dbg.context.accumulator(0)
-    persistent = dbg.context._jsc.getPersistentRDDs().size()
+    before = cached(dbg.context)
     squares = dbg.context.parallelize(range(100), 2).map(lambda x: (computed.add(1), x * x)[1]).cache()
     together, counts = threading.Barrier(4), []
 
@@ -208,7 +209,7 @@ def test_threads_that_use_one_cache_fill_it_once(dbg: Any) -> None:
         thread.join()
     assert counts == [100] * 4
     squares.unpersist(blocking=True)
-    assert dbg.context._jsc.getPersistentRDDs().size() == persistent
+    assert cached(dbg.context) <= before
     assert computed.value <= 200, "two tasks at once may find a partition that is not in the cache yet"
 
 
