@@ -34,6 +34,7 @@ def test_the_corrupt_rows_of_a_query_are_found_wherever_they_are(dbg: Any, spark
     assert everywhere.in_query(dbg, spark, known, spread(known.case, partitions)[::4]) == []
 
 
+@pytest.mark.slow
 def test_the_drift_trap_is_none_wherever_both_corrupt_lines_are(dbg: Any, spark: Any) -> None:
     every = list(everywhere.drifting())
     for partitions in PARTITIONS:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pytest
 from pyspark.sql import functions as F
 
 from bigdebug.trace.crossfilter.selection import Selection
@@ -19,6 +20,7 @@ SOON = 0.050
 """Seconds within which a brush is not felt."""
 
 
+@pytest.mark.slow
 def test_every_bar_of_three_million_flights(spark: Any, dbg: Any) -> None:
     flights = spark.range(0, ROWS, 1, 4).selectExpr("id", *(f"{made} {column}" for column, made in BY.items()), "int(id % 997) - 300 late")
     frames = [flights.groupBy(column).agg(F.count("*").alias("n"), F.sum("late").alias("s")).orderBy(column) for column in BY]

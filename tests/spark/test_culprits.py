@@ -543,6 +543,7 @@ def test_what_does_not_crash_once_more_is_said(captured: bool, dbg: Any, tmp_pat
     assert "No record crashed when what had not finished was run again" in repr(found)
 
 
+@pytest.mark.slow
 def test_the_first_one_comes_early_also_if_the_exception_had_to_go_without(dbg: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("bigdebug.spark.crashes.PATIENCE", 0.5)
 

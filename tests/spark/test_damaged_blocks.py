@@ -63,6 +63,7 @@ CELLS = [
 ]
 
 
+@pytest.mark.many
 @pytest.mark.parametrize(("operation", "damage", "which"), CELLS)
 def test_damaged(dbg: Any, tmp_path: Path, untold: None, operation: Operation, damage: Callable[[Path], None], which: slice) -> None:
     with nothing_left(dbg):

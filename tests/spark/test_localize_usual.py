@@ -118,6 +118,7 @@ def _both(one: dict[str, int], other: dict[str, int]) -> dict[str, int]:
     return {kind: one.get(kind, 0) + other.get(kind, 0) for kind in {**one, **other}}
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("test", ["total > 100", lambda row: (row.total or 0) > 100, "status = 'bad'", lambda row: row.status == "bad"], ids=["SQL", "a function", "SQL of another column", "a function of another column"])
 @pytest.mark.parametrize("others", [["c"], [*"abcdefgh"]], ids=["the only one with a rate", "all with a rate"])
 def test_in_a_query_a_record_that_a_value_is_not_there_without_is_not_the_culprit(dbg: Any, spark: Any, test: Any, others: list[str]) -> None:

@@ -106,6 +106,7 @@ def locally_checkpointed(i: int, ranks: Any) -> None:
         ranks.count()
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("captured", ["all of the loop", "its result only"])
 @pytest.mark.parametrize("keep", [cached, checkpointed, locally_checkpointed])
 def test_a_trace_passes_through_what_a_loop_caches_or_checkpoints(dbg: Any, keep: Any, captured: str) -> None:

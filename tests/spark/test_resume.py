@@ -448,6 +448,7 @@ def unless_three(n: int) -> int:
     return n
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("act", [
     lambda rdd: rdd.max(key=unless_three), lambda rdd: rdd.top(3, key=unless_three), lambda rdd: rdd.takeOrdered(7, key=unless_three),
     lambda rdd: rdd.aggregate(0, lambda total, n: total + unless_three(n), add), lambda rdd: rdd.fold(0, lambda total, n: total + unless_three(n)),

@@ -154,6 +154,7 @@ def in_order(groups: Any) -> list[list[Any]]:
     return [sorted(group) for group in groups]
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("make", ALIGNED)
 def test_records_that_are_partitioned_as_they_are_to_be_are_not_moved(dbg: Any, make: Any) -> None:
     def program(sc: Any) -> Any:

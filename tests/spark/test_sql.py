@@ -102,6 +102,7 @@ PARTS = [
 """Where a part of a relation would give rows that all of it does not: in groups, windows and limits, or for want of a match."""
 
 
+@pytest.mark.many
 @pytest.mark.parametrize(("sql", "row"), PARTS)
 def test_a_part_does_not_count_for_the_whole(sql: str, row: tuple[Any, ...], dbg: Any, spark: Any) -> None:
     rows = [(0, 1, 0, "p"), (1, 2, 1, "q"), (2, 2, 2, "p"), (3, None, 3, "q"), (4, 0, 1, "q")]

@@ -77,6 +77,7 @@ def test_what_asked_a_subquery_is_ahead_of_it_and_no_other_row(strategy: str, db
     assert held(trace.where("c = 'small'").goBackAll(), "t", "u") == [[(1, 10)], []]
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("condition", ["e in (select k from u)", "exists (select 1 from u where u.k = e)"])
 def test_exploded_rows_match_by_themselves(condition: str, strategy: str, dbg: DebugSession, views: dict[str, Any]) -> None:
     trace = traced(dbg, f"select k, e from v lateral view explode(a) x as e where {condition}", strategy)

@@ -696,6 +696,7 @@ def test_what_crashes_above_a_cache_that_is_full(dbg: Any, flights: Any) -> None
         cached.unpersist()
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("kind", ["python", "arrow", "pandas", "spark"])
 def test_of_equal_rows_each_has_a_source_of_its_own(dbg: Any, spark: Any, kind: str, tmp_path: Path) -> None:
     path = tmp_path / "lines.txt"

@@ -59,6 +59,7 @@ def programs(rows: Any) -> dict[str, tuple[Any, dict[str, Any], Any]]:
 NAMES = ["applyInPandas", "filtered", "by position", "of an expression", "applyInArrow", "grouped aggregate", "scalar", "plain"]
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("name", NAMES)
 def test_functions(name: str, dbg: Any, rows: Any) -> None:
     frame, row, belongs = programs(rows)[name]
@@ -201,6 +202,7 @@ ADDING = [
 ]
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("name", ADDING)
 def test_questions_leave_accumulators_alone(name: str, dbg: Any, spark: Any, rows: Any) -> None:
     calls = spark.sparkContext.accumulator(0)
@@ -237,6 +239,7 @@ def test_a_function_over_partitions_is_opaque(strategy: str, dbg: Any, rows: Any
 PLACES = {"twice": "auto", "below a group": "auto", "above one": "inject", "of a join": "inject", "in a subquery": "auto"}
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("name", PLACES)
 def test_functions_over_partitions_anywhere(name: str, dbg: Any, spark: Any, rows: Any) -> None:
     def same(batches: Any) -> Any:

@@ -56,6 +56,7 @@ SQL: dict[str, list[tuple[Any, ...]]] = {
 }
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("sql", SQL)
 def test_what_is_left_out(sql: str, dbg: Any, spark: Any, flights: Any) -> None:
     text = sql.replace("flights b on cast(a.dep as int) = cast(b.arr as int) + 1", "(select '9' arr) b on cast(a.dep as int) = cast(b.arr as int) + 1")
@@ -64,6 +65,7 @@ def test_what_is_left_out(sql: str, dbg: Any, spark: Any, flights: Any) -> None:
     assert resumed.run.status == "succeeded"
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("way", ["plain", "pandas", "filter", "mapInPandas", "mapInArrow", "one on the other"])
 def test_python_code_goes_on_without_what_it_crashed_on(way: str, dbg: Any, flights: Any) -> None:
     resumed = failed(dbg, CRASHING[way][0](flights)).resume(skip=True)
@@ -79,6 +81,7 @@ GROUPS: dict[str, list[tuple[Any, ...]]] = {
 }
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("way", GROUPS)
 def test_groups_go_on_without_the_rows_that_crashed(way: str, dbg: Any, flights: Any) -> None:
     resumed = failed(dbg, CRASHING[way][0](flights)).resume(skip=True)
@@ -147,6 +150,7 @@ def test_what_cannot_be_resumed_says_why(dbg: Any, flights: Any, path: Path) -> 
         run.resume(skip=True)
 
 
+@pytest.mark.many
 @pytest.mark.parametrize(("on_crash", "expected"), [
     ("skip", [("1", 10), ("3", 7), ("5", 0)]), ("decide", [("1", 10), ("3", 7), ("5", 0)]),
     (lambda row: {**row.asDict(), "dep": "77"}, [("1", 10), ("2", 77), ("3", 7), ("4", 77), ("5", 0)]),

@@ -74,6 +74,7 @@ WAYS: dict[str, Callable[[Any], Any]] = {
 }
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("way", WAYS)
 def test_each_row_is_blamed_on_the_operator_that_throws_on_it(dbg: Any, spark: Any, lines: Any, way: str) -> None:
     kept = lines.filter(F.col("a").cast("int") >= 300)

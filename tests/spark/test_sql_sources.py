@@ -30,6 +30,7 @@ def found(dbg: Any, frame: Any, key: int) -> Any:
     return back[back.inputs[0]]
 
 
+@pytest.mark.many
 @pytest.mark.parametrize(("form", "files"), [("parquet", 1), ("parquet", 3), ("parquet", 40), ("csv", 2), ("json", 2), ("orc", 2)])
 def test_files(form: str, files: int, dbg: Any, spark: Any, tmp_path: Path) -> None:
     path = str(tmp_path / f"numbers é %.{form}")

@@ -44,6 +44,7 @@ def test_what_it_was_read_from_is_there_as_it_is(dbg: Any, spark: Any) -> None:
     assert {name: cells.collect() for name, cells in dbg.lineage(frame).where("a = 2").cells("s").items()} == {"parsed": [(7,)]}
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("sql", [
     "select k, count(*) n from t group by k",
     "select a.k, b.v from t a join t b on a.id = b.k",

@@ -128,6 +128,7 @@ WAYS: dict[str, Callable[[Any, Any], Any]] = {
 }
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("arrow", [False, True])
 @pytest.mark.parametrize("way", WAYS)
 def test_partitions_that_had_finished_are_not_looked_at_again(way: str, arrow: bool, dbg: Any, rows: Any, tmp_path: Path) -> None:
@@ -395,6 +396,7 @@ def test_first_culprits_of_a_window_come_before_all_groups_were_looked_at(dbg: A
     assert numbers(run.culprits) == [5, 6, 7]
 
 
+@pytest.mark.many
 @pytest.mark.usefixtures("hurried")
 @pytest.mark.parametrize("at", range(1, 7))
 def test_where_a_glance_or_what_comes_behind_it_is_interrupted_all_are_told_once(dbg: Any, spark: Any, monkeypatch: pytest.MonkeyPatch, at: int) -> None:

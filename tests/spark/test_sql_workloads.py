@@ -78,6 +78,7 @@ def test_a_selection_is_pushed(dbg: Any, spark: Any, views: None) -> None:
     assert other.count() == spark.sql("select * from lines join orders using (o) where region = 'r2' and mode = 'sea' and price > 1").count()
 
 
+@pytest.mark.many
 @pytest.mark.parametrize(("column", "value", "condition"), [
     ("mode", "sea", "mode = 'sea'"), ("mode", None, "mode <=> null"), ("day", date(2026, 1, 3), "day = date'2026-01-03'"),
     ("price", Decimal("4.00"), "price = 4.00"), ("mode", "none such", "mode = 'none such'"),
@@ -191,6 +192,7 @@ def test_what_cannot_be_declared(dbg: Any, spark: Any, views: None) -> None:
     assert dbg.lineage(frame).run.questions.declared is None
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("sql", [
     "select l.id, o.region, l.mode from lines l join orders o on l.o = o.o",
     "select id, sum(price) over (partition by mode order by id) s from lines",

@@ -34,6 +34,7 @@ def test_a_row_comes_out_of_its_lineage(number: int, dbg: Any, views: dict[str, 
     check(dbg, QUERIES[number], views, random.Random(number).sample(rows, min(1, len(rows))))
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("number", [3, 13, 18, 22])
 def test_indexes_answer_as_queries_do(number: int, dbg: Any, views: dict[str, Any]) -> None:
     frame = dbg.spark.sql(QUERIES[number])
