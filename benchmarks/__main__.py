@@ -78,7 +78,7 @@ def main() -> int:
     met = True
     try:
         with open_sides(asked.cores, scratch, asked.strategy, asked.plain_only, asked.cluster) as sides:
-            for name in dict.fromkeys(asked.names):
+            for name in asked.names:
                 measure = MEASURES[name]
                 report = Report(name, asked.out, about)
                 inputs = Inputs(asked.scale or measure.scale, asked.data)
@@ -99,7 +99,7 @@ def arguments() -> argparse.Namespace:
         description="Measure bigdebug against plain PySpark in one session.",
         epilog="measures:\n" + "\n".join(f"  {name:4} {measure.what}" for name, measure in MEASURES.items()) + ELSEWHERE,
     )
-    parser.add_argument("names", nargs="+", choices=MEASURES, metavar="NAME", help=", ".join(MEASURES))
+    parser.add_argument("names", nargs="+", choices=MEASURES, metavar="NAME", help=f"{', '.join(MEASURES)}; one that is named twice is measured twice in the one session, which is warm then: executors need a minute")
     parser.add_argument("--scale", type=_scale, help=f"size of the data: 1 is 12 M words, 1 M page views; small is {SMALL}")
     parser.add_argument("--repeats", type=_repeats, default=FEWEST, help=f"pairs that are kept, {FEWEST} or more")
     parser.add_argument("--out", type=Path, default=Path("build/benchmarks"), help="where tables, JSON lines and pictures go")
