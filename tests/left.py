@@ -7,6 +7,7 @@ import os
 import re
 import threading
 import time
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, NamedTuple
@@ -70,6 +71,12 @@ def cached(sc: Any) -> frozenset[int]:
     """The numbers of the RDDs that Spark has cached. JavaSparkContext.getPersistentRDDs() would hold the RDDs themselves until py4j collects its answer."""
     numbers = sc._jsc.sc().persistentRdds().keySet().mkString(" ")
     return frozenset(map(int, numbers.split()))
+
+
+def ours() -> Counter[str]:
+    """How many objects of each of our own classes there are."""
+    gc.collect()
+    return Counter(type(each).__qualname__ for each in gc.get_objects() if str(type(each).__module__).startswith("bigdebug."))
 
 
 def _sockets() -> int:

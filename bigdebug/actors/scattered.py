@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from bigdebug.actors.odd import Odd
+from bigdebug.trace.places import evenly
 from bigdebug.trace.positions import Positions
 
 _ALL, _ALONE = 24, 6
@@ -73,7 +74,7 @@ class SomeGroups:
                 two = self._smallest(_FEW_ROWS)[:2]
                 smallest = two if len(two) > 1 else self._smallest(self._count // 8)[:2]
             few = min(self._alone, len(smallest)) if len(smallest) > _ALL or self._count >= _MANY else len(smallest)
-            return np.sort(smallest[np.linspace(0, len(smallest) - 1, few).astype(np.int64)]) if few else smallest
+            return np.sort(smallest[evenly(len(smallest), few)])
         odd = self._oddest[self._sizes[self._oddest] <= most]
         return np.union1d(odd, self._small[_drawn(len(self._small), self._alone)][: self._alone - len(odd)])
 

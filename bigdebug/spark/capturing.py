@@ -132,5 +132,6 @@ class Capturing:
             if isinstance(run, FrameRun):
                 self._frames.forget(run)
         self._recorder.forget(*(run for run in chosen if not isinstance(run, FrameRun)))
+        self._steps.sweep()
         if runs is None:
             self._recorder.runs.sweep()

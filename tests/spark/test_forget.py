@@ -15,6 +15,7 @@ import pytest
 import bigdebug
 from bigdebug.agents.stage import Report
 from bigdebug.errors import NotCapturedError
+from tests.left import ours
 
 
 def counts(sc: Any) -> Any:
@@ -95,6 +96,39 @@ def test_spark_may_clean_up_behind_programs_that_are_forgotten(dbg: Any) -> None
     dbg.forget()
     gc.collect()
     assert [known() for known in programs] == [None] * len(programs)
+
+
+def test_nothing_is_known_of_runs_that_are_forgotten_with_their_programs(dbg: Any, spark: Any, tmp_path: Path) -> None:
+    """Neither what their tasks computed, nor what they had read, nor what they wrote: a session of months has as many runs as it likes."""
+    (tmp_path / "words.txt").write_text("a b\n" * 50)
+
+    def program(number: int) -> None:
+        pairs = dbg.context.textFile(str(tmp_path / "words.txt"), 2).flatMap(str.split).map(lambda word: (word, 1)).cache()
+        words = pairs.reduceByKey(add, 2)
+        with dbg.capture("words", strategy=("auto", "lazy", "inject")[number % 3]):
+            words.collect()
+            words.saveAsTextFile(str(tmp_path / f"words {number}"))
+        assert words.getLineage().goBackAll().count() == 50
+        frame = spark.read.text(str(tmp_path / "words.txt")).groupBy("value").count()
+        with dbg.capture("frame"):
+            frame.collect()
+            frame.write.parquet(str(tmp_path / f"counts {number}"))
+        assert frame.getLineage().goBackAll().count() == 50
+        assert len(dbg.pipeline.steps) >= 4
+        pairs.unpersist()
+
+    for number in range(3):
+        program(number)
+    dbg.forget()
+    before = ours()
+    for number in range(3, 6):
+        program(number)
+        dbg.forget(dbg.runs)
+    gc.collect()  # programs are cycles
+    dbg.forget()
+    more = ours() - before
+    del more["FileStamp"]  # what files hold is remembered of so many
+    assert more == {}
 
 
 def test_what_tasks_told_late_is_not_kept_for_ever(dbg: Any) -> None:

@@ -31,14 +31,17 @@ class RunSteps:
 
     def steps(self) -> list[Step]:
         """The steps, in the order in which they began. No job."""
+        acted = sorted((run for run in self.sweep() if run.began is not None), key=lambda run: run.began or 0.0)
+        return [self._steps.setdefault(run.id, self._step(run)) for run in acted]
+
+    def sweep(self) -> list[Run]:
+        """Let go of what is known of runs that were forgotten; those that are there."""
         noted = self._endings.known()  # before: a run is known when its ending is noted
         runs: list[Run] = [*(run for run in self._recorder.runs if run.id not in self._crossing.runs), *self._frames.runs]
-        known = {run.id for run in runs}
-        for gone in (self._steps.keys() | noted) - known:
+        for gone in (self._steps.keys() | noted) - {run.id for run in runs}:
             self._steps.pop(gone, None)
             self._endings.forget(gone)
-        acted = sorted((run for run in runs if run.began is not None), key=lambda run: run.began or 0.0)
-        return [self._steps.setdefault(run.id, self._step(run)) for run in acted]
+        return runs
 
     def step_of(self, run: Run) -> Any:
         """The step of one run."""

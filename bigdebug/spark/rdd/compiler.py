@@ -74,6 +74,10 @@ class Compiler:
         built = self._for_action(rdd)
         return [(recipe, recipe.stage.id in built.adopted) for recipe in built.recipes]
 
+    def has(self, stage: str) -> bool:
+        """Whether a stage may run again, or be asked about: the RDD that it was compiled for is there, or a run of it."""
+        return stage in self._recipes
+
     def again(self, stage: str) -> Again:
         """A compiled stage with the functions that it ran, to run it once more."""
         with self.alone:

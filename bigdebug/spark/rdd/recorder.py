@@ -140,7 +140,7 @@ class Recorder(Acting):
             self._questions.pop(run.id, None)
             self.policies.pop(run.id, None)
             run.lineage.derive = run.lineage.count = partial(_forgotten, run)
-        self.runs.forget(*runs)
+        self.runs.forget(*runs, compiled=self.compiler.has)
 
 
 def _forgotten(run: Run, *_: Any) -> NoReturn:

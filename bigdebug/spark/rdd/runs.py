@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -90,14 +90,15 @@ class Runs:
         action.capture.note(run)
         return run
 
-    def forget(self, *runs: Run) -> None:
-        """Let go of runs, and of the lineage that no other run needs."""
+    def forget(self, *runs: Run, compiled: Callable[[str], bool]) -> None:
+        """Let go of runs, of the lineage that no other run needs, and of what is known of stages that nobody has ``compiled`` any more."""
         with self._alone:
             for run in runs:
                 for known in (self._kept, self._counts, self._crashes, self._watched):
                     known.pop(run.id, None)
             needed = {known for kept in self._kept.values() for known in (kept.run.id, *kept.run.earlier)}
-            # What its tasks gave, shuffled or cached, is read again: then a new run asks what they had read.
+            # What its tasks gave, shuffled or cached, is read again, while its RDD is there: then a new run asks what they had read.
+            self._tasks = {stage: tasks for stage, tasks in self._tasks.items() if compiled(stage)}
             read = {task.run for known in self._tasks.values() for task in known.values()}
             self._sources = {known: sources for known, sources in self._sources.items() if known in self._kept or known in read}
             gone = self._stored - needed
