@@ -16,7 +16,7 @@ from benchmarks.capture import cost_in_bytes, cost_in_time
 from benchmarks.crashes import time_to_culprits
 from benchmarks.datasets import question_times
 from benchmarks.growth import fault_growth, fault_picture, growth, picture, query_growth, query_picture
-from benchmarks.inputs import Inputs
+from benchmarks.inputs import MEASURED, Inputs
 from benchmarks.localizing import time_to_causes
 from benchmarks.memory import driver_memory
 from benchmarks.pairs import FEWEST
@@ -81,7 +81,7 @@ def main() -> int:
             for name in asked.names:
                 measure = MEASURES[name]
                 report = Report(name, asked.out, about)
-                inputs = Inputs(asked.scale or measure.scale, asked.data)
+                inputs = Inputs(asked.scale or measure.scale, asked.data, asked.queries)
                 print(f"{name} at scale {inputs.scale:g}", file=sys.stderr)
                 found = [report.add(result) for result in measure.run(sides, inputs, scratch, asked.repeats)]
                 if measure.picture and found:
@@ -101,6 +101,7 @@ def arguments() -> argparse.Namespace:
     )
     parser.add_argument("names", nargs="+", choices=MEASURES, metavar="NAME", help=f"{', '.join(MEASURES)}; one that is named twice is measured twice in the one session, which is warm then: executors need a minute")
     parser.add_argument("--scale", type=_scale, help=f"size of the data: 1 is 12 M words, 1 M page views; small is {SMALL}")
+    parser.add_argument("--queries", type=_queries, default=MEASURED, help="which of TPC-H are asked, as 3,12; all that are named above")
     parser.add_argument("--repeats", type=_repeats, default=FEWEST, help=f"pairs that are kept, {FEWEST} or more")
     parser.add_argument("--out", type=Path, default=Path("build/benchmarks"), help="where tables, JSON lines and pictures go")
     parser.add_argument("--cores", type=int, default=2)
@@ -117,6 +118,13 @@ def _scale(text: str) -> float:
     if scale <= 0:
         raise argparse.ArgumentTypeError("a scale is more than 0")
     return scale
+
+
+def _queries(text: str) -> tuple[int, ...]:
+    numbers = tuple(map(int, text.split(",")))
+    if unknown := set(numbers) - set(MEASURED):
+        raise argparse.ArgumentTypeError(f"no such query is measured: {min(unknown)}")
+    return numbers
 
 
 def _repeats(text: str) -> int:

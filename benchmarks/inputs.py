@@ -4,21 +4,25 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from pathlib import Path
 
 from benchmarks import pigmix, tpch, zipftext
+
+MEASURED = (1, 3, 5, 10, 12, 18)
+"""The queries of TPC-H that are asked."""
 
 VERSION = 1
 """Counted up when a generator changes, so that no file of an older one is used."""
 
 
 class Inputs:
-    """Files for one scale. ``scale`` 1 is 12 M words of text and 1 M page views; sizes go with it."""
+    """Files for one scale, and which ``queries`` of TPC-H are asked of them. ``scale`` 1 is 12 M words of text and 1 M page views; sizes go with it."""
 
-    def __init__(self, scale: float, folder: Path | None = None) -> None:
+    def __init__(self, scale: float, folder: Path | None = None, queries: Sequence[int] = MEASURED) -> None:
         self.scale = scale
+        self.queries = queries
         self.folder = folder or Path(tempfile.gettempdir()) / f"bigdebug-benchmarks-{os.getuid()}"
 
     @cached_property

@@ -14,7 +14,6 @@ from benchmarks.results import Result, of_sample
 from benchmarks.sides import Captured, Queries, Sides
 from benchmarks.tpch import QUERIES, TABLES
 
-MEASURED = (1, 3, 5, 10, 12, 18)
 MOST_CAPTURE, MOST_FIRST, MOST_SECOND_MS, MOST_INDEX = 1.02, 1.0, 50.0, 1.5
 
 
@@ -97,7 +96,7 @@ def _queries(sides: Sides, inputs: Inputs) -> Iterator[tuple[int, Queries]]:
     queries = sides.second.queries()
     for name in TABLES:
         queries.view(name, inputs.tpch / f"{name}.parquet")
-    for number in MEASURED:
+    for number in inputs.queries:
         yield number, queries
 
 

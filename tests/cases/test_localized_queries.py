@@ -82,6 +82,7 @@ def of_outputs(case: Case, line: str) -> bool:
     return any(key in case.culprits for key, _ in case.pairs(line))
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("case", [known.case for known in QUERIES], ids=lambda case: case.name)
 def test_the_corrupt_lines_are_found_in_whatever_order(case: Case) -> None:
     searched = set()
@@ -137,6 +138,7 @@ def test_the_corrupt_rows_are_found_and_no_others(dbg: Any, spark: Any, known: I
     assert all(lines[s.origin.index] == s.record.line for fault in found.fault_sets for s in fault.records)
 
 
+@pytest.mark.many
 @pytest.mark.parametrize(("partitions", "first"), [(1, None), (4, True), (7, False)])
 def test_the_average_of_sums_goes_back_to_the_four_rows_of_the_day(dbg: Any, spark: Any, partitions: int, first: bool | None) -> None:
     rows = sales(first)

@@ -27,6 +27,7 @@ def recorded(shell: Shell, tmp_path: Any) -> Iterator[Shell]:
     asked.store = before
 
 
+@pytest.mark.many
 @pytest.mark.parametrize(("line", "first"), [
     ("upstream report", ["1", "shop.sales"]), ("downstream 'orders' -n 1", ["1", "shop.sales"]), ("upstream report -c total", ["1", "shop.sales"]),
     ("impact orders price", ["fails", "sum"]), ("list ord", ["shop.orders", "table"]), ("show sales", ["name", "int"]), ("changed sum", None),

@@ -87,6 +87,7 @@ def footprint(shell: Shell) -> dict[str, Any]:
     }
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("cells", [
     ["%load_ext bigdebug", "%load_ext bigdebug"],
     ["%load_ext bigdebug", "%unload_ext bigdebug", "%load_ext bigdebug"],
@@ -135,6 +136,7 @@ def test_names_that_are_taken_stay_as_they_are(bare: Shell) -> None:
         assert (bare.user_ns["sc"], bare.user_ns["dbg"]) == ("scale", "Deutsche Bahn")
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("cell", ["sc = 3", "from math import pi as sc", "def sc(): ..."])
 def test_what_the_user_calls_sc_later_is_the_users(shell: Shell, cell: str) -> None:
     shell.cell(cell)
@@ -183,6 +185,7 @@ def test_strategy_lazy_stores_less_and_answers_the_same(shell: Shell) -> None:
     assert shell.cell("dbg.runs[1].statistics.bytes < dbg.runs[0].statistics.bytes")
 
 
+@pytest.mark.many
 @pytest.mark.parametrize(("line", "error", "status"), [
     ("1 / 0", ZeroDivisionError, "succeeded"),
     ("raise KeyboardInterrupt", KeyboardInterrupt, "succeeded"),

@@ -39,6 +39,7 @@ def reached(flow: Any, name: str) -> list[tuple[str, list[int]]]:
     return [(one.located.unit.value, one.located.positions.tolist()) for one in flow if os.path.basename(one.extent.path) == name]
 
 
+@pytest.mark.slow
 def test_text_to_parquet_to_an_rdd(dbg: Any, orders: str, tmp_path: Path) -> None:
     with dbg.capture("clean"):
         dbg.context.textFile(orders, 3).filter(lambda line: line[0].isdigit()).saveAsTextFile(str(tmp_path / "clean"))

@@ -41,6 +41,7 @@ def numbers(spark: Any, tmp_path: Path) -> Any:
     return spark.read.schema("i int, k int, t string").option("header", True).csv(str(tmp_path / "numbers.csv"))
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("form", ["parquet", "csv"])
 def test_rows_of_files_and_their_folders(dbg: Any, numbers: Any, tmp_path: Path, form: str) -> None:
     frame = numbers.where("i % 2 = 1").withColumn("half", F.col("i") / 2)
@@ -65,6 +66,7 @@ def test_rows_of_files_and_their_folders(dbg: Any, numbers: Any, tmp_path: Path,
     assert step.incomplete == ()
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("form", ["csv", "json", "orc"])
 def test_whatever_is_in_a_text(dbg: Any, spark: Any, tmp_path: Path, form: str) -> None:
     texts = spark.createDataFrame([(i, text) for i, text in enumerate(HOSTILE)], "i int, s string")
@@ -200,6 +202,7 @@ def test_traces_and_actions_that_write_nothing(dbg: Any, numbers: Any, tmp_path:
     assert [one.positions.tolist() for one in written.outputs_of(dbg.lineage(written.run).where("i = 8"))] == [[2]]
 
 
+@pytest.mark.slow
 def test_many_columns_and_a_long_text(dbg: Any, spark: Any, tmp_path: Path) -> None:
     wide = spark.range(2).select(F.repeat(F.lit("x"), 10_000_000).alias("long"), *((F.col("id") * i).alias(f"c{i}") for i in range(100)))
     wide.coalesce(1).write.parquet(str(tmp_path / "in"))

@@ -185,6 +185,7 @@ select g, sum(price) * 3 a, sum(x) div count(*) b, pmod(sum(x), 7) c, hex(max(b)
 """.strip().splitlines()
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("sql", FAILING)
 def test_functions_of_aggregates_that_may_fail_follow_and_say_so(sql: str, spark: Any, dbg: Any, tables: list[int]) -> None:
     ids, result = dbg.marks(spark.sql("select id from t"), spark.sql(sql), over="t")
@@ -286,6 +287,7 @@ def test_what_would_appear_is_refused(sql: str, spark: Any, dbg: Any, tables: li
 # ---- inputs -------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_results_share_the_input_of_most_rows_or_the_one_that_is_named(spark: Any, dbg: Any, tables: list[int]) -> None:
     joined = spark.sql("select name, count(*) n from t join u on t.k = u.k group by name"), spark.sql("select t.g, count(*) n from t join u on t.k = u.k group by t.g")
     assert all(each.view.association.rows > 40 for each in dbg.marks(*joined))

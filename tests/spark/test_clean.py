@@ -316,6 +316,7 @@ def cleaned_as_without(found: Any, query: Any, table: Any, gone: set[int]) -> No
     assert Counter(found.outputs) == Counter(found.replay.collect()) == expected
 
 
+@pytest.mark.slow
 def test_rows_of_a_query_are_localized_round_after_round_in_the_original_table(dbg: Any, in_memory: Any, shops: Any, one_by_one: None) -> None:
     query, runs = sold(in_memory, shops), len(dbg.runs)
     found = dbg.clean(query, "total", enough=0, rounds=2)
@@ -327,6 +328,7 @@ def test_rows_of_a_query_are_localized_round_after_round_in_the_original_table(d
     assert min(row.total for row in query.collect()) < -8_000
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("form", ["parquet", "csv"])
 def test_lines_and_rows_of_files_are_left_out_round_after_round(dbg: Any, spark: Any, in_memory: Any, tmp_path: Path, one_by_one: None, form: str) -> None:
     """In later rounds their numbers are still those in the files."""
@@ -348,6 +350,7 @@ def test_lines_and_rows_of_files_are_left_out_round_after_round(dbg: Any, spark:
     cleaned_as_without(found, totals, table, set(BAD))
 
 
+@pytest.mark.slow
 def test_by_lineage_all_rows_that_only_bad_rows_were_made_of_go(dbg: Any, in_memory: Any, shops: Any, one_by_one: None) -> None:
     found = dbg.clean(sold(in_memory, shops), lambda row: row.total, enough=-7_900, suspects="lineage")
     assert [(each.after.outputs, each.after.below) for each in found.rounds] == [(3, 1), (2, 0)]

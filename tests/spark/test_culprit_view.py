@@ -212,6 +212,7 @@ PROGRAMS: dict[str, Callable[[Any], Any]] = {
 }
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_what_is_said_to_be_computed_is(program: str, dbg: Any) -> None:
     run = failed(dbg, lambda: PROGRAMS[program](dbg.context))
@@ -286,6 +287,7 @@ def test_a_resume_is_stopped(dbg: Any, tmp_path: Path) -> None:
     assert asked(view, "culprits")["problem"]["what"] == ["It was stopped."]
 
 
+@pytest.mark.slow
 def test_a_row_is_repaired_and_the_others_are_skipped(dbg: Any, spark: Any, tmp_path: Path) -> None:
     (tmp_path / "flights.csv").write_text("id,dep\n1,10\n2,NA\n3,7\n4,<b>\n5,0\n")
     flights = spark.read.csv(str(tmp_path / "flights.csv"), header=True)

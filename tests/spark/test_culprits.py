@@ -218,6 +218,7 @@ def test_every_culprit_of(name: str, dbg: Any) -> None:
     assert told(culprits_of(dbg, lambda: job(dbg.context))) == sorted(expected, key=repr)
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("name", UNCAPTURED)
 def test_every_culprit_without_capture_of(name: str, dbg: Any) -> None:
     job, expected = PROGRAMS[name]
@@ -272,6 +273,7 @@ def test_a_record_larger_than_what_is_kept_of_an_iterator(dbg: Any) -> None:
     assert [(len(c.record), c.exception_type, [s.record for s in c.sources]) for c in found] == [(9, "IndexError", [9]), (70 << 20, "IndexError", [70 << 20])]
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("found", [culprits_of, culprits_of_uncaptured], ids=["captured", "not captured"])
 def test_partitions_that_had_finished_are_not_run_again(found: Any, dbg: Any, tmp_path: Path) -> None:
     def noted(split: int, records: Iterable[int]) -> Iterator[int]:
@@ -285,6 +287,7 @@ def test_partitions_that_had_finished_are_not_run_again(found: Any, dbg: Any, tm
     assert len((tmp_path / "3").read_text()) > 1
 
 
+@pytest.mark.many
 @pytest.mark.usefixtures("untold")
 @pytest.mark.parametrize("behind", ["a source", "partitionBy", "reduceByKey"])
 def test_the_first_culprit_does_not_wait_for_its_partition(dbg: Any, tmp_path: Path, behind: str) -> None:
@@ -345,6 +348,7 @@ def test_an_early_culprit_is_left_out_and_repaired_like_any_other(dbg: Any) -> N
     assert run.resume(repair={first: 2}, skip=True).result == [1 / 2, 1, 1 / 2, 1 / 4]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("untold")
 def test_where_the_first_partitions_are_interrupted_none_is_lost_or_told_twice(dbg: Any, sc: Any) -> None:
     def slowly(number: int) -> float:
@@ -382,6 +386,7 @@ def test_the_exception_tells_of_its_culprits(dbg: Any) -> None:
     assert "the first is 0" in note
 
 
+@pytest.mark.slow
 def test_the_exception_tells_of_one_culprit_where_the_others_take_long(dbg: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("bigdebug.spark.crashes.PATIENCE", 6.0)
     with pytest.raises(Exception, match="ZeroDivisionError") as raised, dbg.capture() as run:
@@ -425,6 +430,7 @@ def test_values_that_are_hard_to_show(dbg: Any) -> None:
     assert max(map(len, texts)) < 20_000
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("define", [
     lambda rdd: rdd.sortBy(lambda text: 1 // int(text)), lambda rdd: rdd.map(lambda text: (1 // int(text), text)).sortByKey(),
     lambda rdd: rdd.map(lambda text: 1 // int(text)).zipWithIndex(), lambda rdd: rdd.map(lambda text: (text, 1)).reduceByKey(operator.add).sortBy(lambda kv: 1 // int(kv[0])),
@@ -561,6 +567,7 @@ def test_the_first_one_comes_early_also_if_the_exception_had_to_go_without(dbg: 
     assert [c.record for c in run.culprits] == [150]
 
 
+@pytest.mark.slow
 def test_what_was_cancelled_behind_an_early_culprit_is_looked_at_again(dbg: Any, untold: None) -> None:
     def slow(n: int) -> float:
         time.sleep(0.02)

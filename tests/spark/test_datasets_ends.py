@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from bigdebug.datasets.store import DatasetStore
 from tests.spark.one_by_one import told_by
 
@@ -23,6 +25,7 @@ spark.stop()
 """
 
 
+@pytest.mark.slow
 def test_the_last_job_is_recorded_and_the_stream_is_lost(tmp_path: Path) -> None:
     (tmp_path / "in").mkdir()
     (tmp_path / "in" / "one.json").write_text('{"a": 1}')

@@ -252,6 +252,7 @@ def test_a_fit_of_what_is_not_known_may_read_all_columns(recorded: Recorded) -> 
     assert {(edge.used, edge.how) for edge in process.columns} == {("k", "AGGREGATION"), ("v", "AGGREGATION")}
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # of the pool that a search leaves behind
 def test_models_that_a_fit_makes_on_its_way_are_no_inputs_of_it(recorded: Recorded) -> None:
     from pyspark.ml import Pipeline
@@ -273,6 +274,7 @@ def test_models_that_a_fit_makes_on_its_way_are_no_inputs_of_it(recorded: Record
         assert {edge.used for edge in process.columns} == {"k", "v"}
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # of the pool that a search leaves behind
 def test_a_search_reads_what_its_evaluator_and_its_folds_do(recorded: Recorded) -> None:
     from pyspark.ml.evaluation import RegressionEvaluator

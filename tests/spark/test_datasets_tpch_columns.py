@@ -49,6 +49,7 @@ def tables(spark: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Non
         spark.catalog.dropTempView(name)
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("number", QUERIES)
 def test_columns_are_made_of_what_the_query_says(number: int, spark: Any, tables: None) -> None:
     relations = Relations(spark._jsparkSession, spark.sparkContext, lambda options: None, Seen("test"))

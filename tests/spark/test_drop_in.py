@@ -260,6 +260,7 @@ def test_a_stop_iteration_that_leaks_from_a_function_is_an_error_not_an_end(dbg:
             act(leak(sc.parallelize([1, 2, 3, 1, 2, 3, 1], 2)))
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("call", [
     lambda sc: sc.parallelize([1]).reduce(add) + sc.emptyRDD().reduce(add), lambda sc: sc.emptyRDD().first(),
     lambda sc: sc.emptyRDD().max(), lambda sc: sc.parallelize([1]).take("x"), lambda sc: sc.parallelize([1]).coalesce(0),
@@ -335,6 +336,7 @@ def test_a_predicate_may_share_what_it_knows_with_functions_that_run_after_it(db
             assert program(dbg.context, finish) == plain
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("program", [
     *[
         lambda sc, r=records, n=n: sc.parallelize(r, n).sortByKey(numPartitions=1)

@@ -136,6 +136,7 @@ def test_a_worker_that_ends_before_it_has_read_anything(dbg: Any) -> None:
     assert [(c.record, c.exception_type, c.partition) for c in found] == [(None, "WorkerEnded", 0), (None, "WorkerEnded", 1)]
 
 
+@pytest.mark.slow
 def test_a_worker_that_ends_on_many_records_at_once(dbg: Any) -> None:
     def at_most_two(numbers: Iterator[int]) -> list[int]:
         rows = list(numbers)
@@ -154,12 +155,14 @@ def slowly(n: int) -> int:
     return deadly(n)
 
 
+@pytest.mark.slow
 def test_who_works_beside_a_worker_that_ends_is_innocent(dbg: Any) -> None:
     """Spark kills the other workers of a job that it gives up, in whatever they do."""
     found = culprits_of(dbg, dbg.context.parallelize([*range(8), *range(30, 80)], 2).map(slowly).count)
     assert [c.record for c in found] == [7]
 
 
+@pytest.mark.slow
 def test_who_is_looked_at_when_the_exception_waits_no_longer_is_innocent(dbg: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("bigdebug.spark.crashes.PATIENCE", 1.0)
     found = culprits_of(dbg, dbg.context.parallelize([*range(30, 90), 7], 1).map(slowly).count)

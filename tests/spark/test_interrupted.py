@@ -119,6 +119,7 @@ def test_a_question_that_is_interrupted_closes_no_connection_to_spark(sc: Any) -
         assert here.is_connected
 
 
+@pytest.mark.slow
 def test_a_captured_job_that_is_interrupted_may_be_called_again_at_once(dbg: Any, tmp_path: Path) -> None:
     """What it has computed, Spark takes for the next one as well: its lineage is whole."""
 

@@ -23,6 +23,7 @@ def sums(dbg: Any, numbers: list[int]) -> Any:
     return captured(dbg, dbg.context.parallelize(numbers, 3).map(lambda n: (n % 2, n)).reduceByKey(add, 2))
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("partitions", [1, 4, 7])
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_the_corrupt_lines_are_found_and_no_others(dbg: Any, case: Case, partitions: int) -> None:
@@ -38,6 +39,7 @@ def test_the_corrupt_lines_are_found_and_no_others(dbg: Any, case: Case, partiti
     assert found.incomplete is None
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_they_are_found_among_twenty_thousand_lines(dbg: Any, case: Case) -> None:
     found = dbg.localize(captured(dbg, case.program(dbg.context.parallelize(list(case.scaled()), 4))), case.faulty)
@@ -58,6 +60,7 @@ def test_the_average_of_sums_goes_back_to_the_four_rows_of_the_day(dbg: Any, par
     assert sorted(source.origin.index for source in fault.records) == [i for i, row in enumerate(rows) if row[2] == -1000]
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("partitions", [1, 4, 7])
 @pytest.mark.parametrize(("lines", "function"), [(trips_that_crash, speed), (incomes, income)], ids=["four crashes of three kinds", "income"])
 def test_the_lines_that_crash_are_found_and_no_others(dbg: Any, partitions: int, lines: Callable[[], tuple[list[str], list[str]]], function: Callable[[str], Any]) -> None:

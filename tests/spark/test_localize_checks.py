@@ -50,6 +50,7 @@ def blamed(found: Any) -> list[list[Any]]:
 PAIRS = [(key, 10 + n % 3) for n, key in enumerate("abcdefghijklmnopqrst" * 3)]
 
 
+@pytest.mark.many
 @pytest.mark.parametrize(
     ("pairs", "check", "culprits"),
     [
@@ -119,6 +120,7 @@ for _at, _row in ((5, "sr,90011,90012,50,0"), (25, "sr,90013,90014,,3"), (40, "s
     COMMUTE.insert(_at, _row)
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("partitions", [1, 4, 7])
 @pytest.mark.parametrize(
     ("lines", "program", "action"),
@@ -246,6 +248,7 @@ def test_a_driver_that_tasks_do_not_reach_is_named_with_what_to_set(dbg: Any, mo
         dbg.localize(sums(dbg, FAULTY), checks.at_most(60))
 
 
+@pytest.mark.slow
 def test_a_task_that_spark_runs_again_is_asked_again(tmp_path: Path) -> None:
     """The first one dies in the middle of a trial."""
     program = f'''
@@ -314,6 +317,7 @@ def test_bounds_that_are_none_are_refused(dbg: Any) -> None:
             dbg.localize(report, checks.at_most(60), **bounds)
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("how", ["stopped", "interrupted", "seconds"])
 def test_a_search_that_is_ended_gives_the_best_so_far_at_once(dbg: Any, tmp_path: Path, how: str) -> None:
     called = tmp_path / "called"
@@ -349,6 +353,7 @@ def slow(pair: tuple[str, int]) -> tuple[str, int]:
     return pair
 
 
+@pytest.mark.slow
 def test_a_bar_tells_how_far_it_is(dbg: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     told: list[tuple[str, int, str]] = []
 

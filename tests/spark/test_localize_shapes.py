@@ -91,6 +91,7 @@ def test_the_corrupt_record_is_found_whatever_it_passes(dbg: Any, shape: str) ->
     assert not [out for out in SHAPES[shape](dbg.plain_context.parallelize(others, 3)).collect() if value(out) > 900], "Spark says so too"
 
 
+@pytest.mark.slow
 def test_records_of_what_a_place_decided_are_blamed_as_they_were(dbg: Any) -> None:
     """A function over the partitions of a repartition(): what it gave is looked at, for nobody knows what it would give of fewer."""
     totals = captured(dbg, numbers(dbg).repartition(1).mapPartitions(running_totals).reduceByKey(max, 1))
@@ -170,6 +171,7 @@ def test_of_many_wrong_outputs_of_one_fault_the_first_line_says_how_many_were_lo
     assert repr(found).startswith("culprit: without 1 record, the 20 that were looked at of 60 wrong outputs are right")
 
 
+@pytest.mark.slow
 def test_counts_of_equal_records_are_ended_soon(dbg: Any) -> None:
     counted = captured(dbg, dbg.context.parallelize(["k"] * 20_000, 2).map(lambda key: (key, 1)).reduceByKey(add, 2))
     found = dbg.localize(counted, lambda out: out[1] > 19_999)

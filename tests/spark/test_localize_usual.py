@@ -42,6 +42,7 @@ def first_loss(pair: tuple[str, Iterable[int]]) -> tuple[str, int | None]:
     return pair[0], min((each for each in pair[1] if each < 0), default=None)
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("partitions", [1, 4])
 @pytest.mark.parametrize(
     ("shape", "wrong"),
@@ -98,6 +99,7 @@ def held(output: Any) -> Any:
     return output.get("total")
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("place", PLACES)
 def test_where_all_right_outputs_hold_a_value_what_it_is_not_there_without_is_not_the_culprit(dbg: Any, place: str) -> None:
     """Two facts of a key are corrupt, so no fact alone repairs it; its rate is right."""

@@ -16,6 +16,7 @@ def checkpoints(spark: Any, tmp_path_factory: pytest.TempPathFactory) -> None:
     spark.sparkContext.setCheckpointDir(str(tmp_path_factory.mktemp("checkpoints")))
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("strategy", ["auto", "lazy"])
 def test_a_rank_goes_back_through_ten_iterations_exactly(dbg: Any, strategy: str) -> None:
     lines = source(dbg)

@@ -111,6 +111,7 @@ def test_lineage_that_is_derived_is_mined_as_what_was_kept(dbg: Any, program: An
     assert [(each.multiplicity, each.records, each.score) for each in found.suspects] == [(each.multiplicity, each.records, each.score) for each in known.suspects]
 
 
+@pytest.mark.slow
 def test_shapes_that_trouble_others(dbg: Any) -> None:
     """A self-join, keys of None and NaN, lists for keys, empty partitions, a cache, an action that stops early, functions over partitions."""
     sc, nan = dbg.context, float("nan")
@@ -287,6 +288,7 @@ def test_the_branch_and_the_rows_behind_bad_rows_are_told(dbg: Any, trips: list[
     assert narrowed.separations["flown"].clauses[0].covers == 1.0
 
 
+@pytest.mark.many
 @pytest.mark.parametrize(("query", "left_out"), [
     ("select n, sum(dep) over (partition by origin order by n) s from flown where n < 9", "Window"),
     ("select n, sum(dep) s from flown group by n order by n limit 3", "Limit"),

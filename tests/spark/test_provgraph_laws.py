@@ -140,6 +140,7 @@ def test_all_tell_the_same_of_triples_that_are_none(spark: Any, rows: list[tuple
     prepared._close()
 
 
+@pytest.mark.slow
 def test_circles_are_answered_and_told(spark: Any) -> None:
     rows = [(1, 2, "R"), (2, 3, "R"), (3, 1, "R"), (3, 4, "R"), (8, 7, "R")]
     index = Index.of_arrays(*zip(*rows))

@@ -54,6 +54,7 @@ def test_the_persons_of_the_paper(spark):
             graph.ancestors([23, 10])
 
 
+@pytest.mark.slow
 def test_the_component_of_the_paper_falls_into_its_four_sets(spark):
     workflow = Workflow.of([("A", "B"), ("B", "C"), ("B", "D")], items={"A": range(1, 4), "B": range(4, 7), "C": range(7, 10), "D": range(10, 13)})
     rows = [(*pair, "-") for pair in COMPONENT]
@@ -87,6 +88,7 @@ def test_what_is_held_lies_by_the_hash_of_its_key_and_in_order_within(spark):
             assert within == sorted(within)
 
 
+@pytest.mark.slow
 def test_items_of_no_table_are_cut_off_together(spark):
     # Spark 4.3 takes element_at of a place that is NULL for one that is not.
     prepared = Prepared(read(frame(spark, [(1, 2, "-"), (1, 3, "-")])), Workflow.of([], tables=["a", "b"], items={"b": range(1, 3)}), threshold=1, near=0)

@@ -120,6 +120,7 @@ def test_texts_that_are_not_utf8_are_left_out_and_told(dbg: Any, spark: Any, pla
     assert graph.first() == ["y", "z"]
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("plan", ["index", "ccprov"])
 def test_lists_of_items_are_read_alike(dbg: Any, triples: Any, tmp_path: Any, plan: str) -> None:
     (tmp_path / "items.tsv").write_text('item\ttable\n1\ta\n"2"\tb\n3\tc\n9\tc\n')
@@ -136,6 +137,7 @@ def test_lists_of_items_are_read_alike(dbg: Any, triples: Any, tmp_path: Any, pl
             dbg.provenance(triples, Workflow.of(FLOW.edges, items=strange), plan)
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("plan", ["index", "rq", "ccprov", "csprov"])
 def test_nothing_at_all_is_a_graph_of_nothing(dbg: Any, spark: Any, triples: Any, plan: str, caplog: pytest.LogCaptureFixture) -> None:
     graph = dbg.provenance(triples.where("src > 99").repartition(5), FLOW, plan)

@@ -113,6 +113,7 @@ def in_steps(values: Any, run: Any) -> None:
         assert op.split(" > ")[-1] == run.graph[level[made]].name
 
 
+@pytest.mark.slow
 @FEW
 @given(exact_programs())
 def test_rows_and_values_of_plain_queries(dbg: Any, spark: Any, folder: Any, program: Any) -> None:

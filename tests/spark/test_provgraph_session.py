@@ -36,6 +36,7 @@ def known(dbg, triples):
         graphs[plan].close()
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("plan", PLANS)
 def test_answers_are_dataframes_too(known, plan):
     graph = known[plan]
@@ -59,6 +60,7 @@ def test_answers_are_dataframes_too(known, plan):
         graph.ancestors(3)
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("plan", PLANS)
 def test_common_ancestors_and_paths_are_dataframes_and_pictures_too(known, plan):
     graph = known[plan]
@@ -85,6 +87,7 @@ def test_more_paths_than_spark_counts_are_refused(dbg, spark):
     assert graph.paths(0, 126).toDF().agg({"paths": "max"}).collect()[0][0] == 2**126
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("plan", PLANS[1:])
 def test_all_tell_the_same_of_what_was_read(known, plan):
     assert str(known[plan].report).split("\n")[0].split(";")[0] == str(known["index"].report).split("\n")[0].split(";")[0]
@@ -93,6 +96,7 @@ def test_all_tell_the_same_of_what_was_read(known, plan):
     assert known[plan].sets().statistics().equals(known["index"].sets().statistics())
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("plan", PLANS[1:])
 def test_components_and_cuts_are_for_all_to_see(known, plan):
     graph, index = known[plan], known["index"]
@@ -115,6 +119,7 @@ def test_components_and_cuts_are_for_all_to_see(known, plan):
     assert graph.sets(threshold=5) is graph.sets()
 
 
+@pytest.mark.slow
 def test_the_plan_follows_from_the_size_of_the_triples_and_of_the_disk(dbg, triples, monkeypatch):
     graph = dbg.provenance(triples)
     assert graph.plan == "index"
@@ -139,6 +144,7 @@ def test_large_partitions_are_streamed_in_parts(dbg, spark, monkeypatch):
     assert len(graph.ancestors(50)) == 50
 
 
+@pytest.mark.slow
 def test_memory_stays_below_the_limit_on_the_way_out_of_spark(dbg, spark):
     long = spark.range(0, 800_000, 1, 8).selectExpr("concat('clean/', repeat('of a row ', 10), id) src", "concat('mean/', repeat('of a row ', 10), id) dst", "'avg' op")
     dbg.provenance(long.limit(10), plan="index", memory="128m").close()
@@ -172,6 +178,7 @@ def test_sets_take_a_workflow(dbg, triples):
         dbg.provenance(triples, plan="csprov")
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("plan", PLANS)
 def test_what_is_the_users_stays_as_it_is(dbg, spark, triples, plan):
     own = triples.where("op = 'avg'").cache()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pandas as pd
+import pytest
 
 from bigdebug.provgraph.index import Index
 from bigdebug.provgraph.questions import ancestors, descendants
@@ -11,6 +12,7 @@ from bigdebug.spark.provgraph.incoming import read
 from bigdebug.spark.provgraph.prepared import Prepared
 
 
+@pytest.mark.slow
 def test_levels_of_few_and_of_hundreds_of_items(spark):
     wide = [(parent, 1_000, "gather") for parent in range(300)]
     rows = [*wide, *((2_000 + parent // 2, parent, "make") for parent in range(300)), (1_000, 5_000, "use")]

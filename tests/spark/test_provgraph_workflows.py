@@ -26,6 +26,7 @@ def workflow(dbg, spark, tmp_path_factory):
     return first, second, third, high
 
 
+@pytest.mark.slow
 def test_what_one_run_wrote_and_others_read_is_one_table(dbg, workflow):
     first, second, third, high = workflow
     graph = dbg.provenance([third, first, second], tables={"high": high})

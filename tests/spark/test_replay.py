@@ -65,6 +65,7 @@ def test_questions_and_replays_leave_the_users_accumulators_alone(dbg: Any) -> N
     assert seen.value == 12
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("moved", [
     lambda a, b, f: a.union(b), lambda a, b, f: a.coalesce(1), lambda a, b, f: a.zip(b), lambda a, b, f: a.cartesian(b),
     lambda a, b, f: a.cache().union(b), lambda a, b, f: a.partitionBy(2).mapValues(f).join(b.partitionBy(2)),
@@ -277,6 +278,7 @@ def test_a_replay_does_not_begin_with_records_that_the_run_did_not_have(dbg: Any
 # ---- where the place of a record decides ----------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_replay_keeps_what_the_run_decided_by_the_place_of_a_record(dbg: Any) -> None:
     letters = dbg.context.parallelize("abcdef", 3)
     sampled = dbg.context.parallelize(range(20), 1).sample(False, 0.3, 0)

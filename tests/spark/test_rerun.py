@@ -68,6 +68,7 @@ NOISY = {
 }
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("act", NOISY.values(), ids=NOISY)
 @pytest.mark.parametrize("strategy", ["auto", "lazy"])
 def test_records_that_do_not_repeat_themselves_are_refused_also_where_the_result_hides_them(dbg: Any, act: Any, strategy: str) -> None:
@@ -103,6 +104,7 @@ def test_an_outside_rdd_that_no_stage_reads_is_compared_with_itself(dbg: Any) ->
         both.getLineage().collect()
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("make", [
     lambda a, b: a.union(b), lambda a, b: a.union(b).coalesce(2), lambda a, b: a.zip(b), lambda a, b: a.coalesce(1).union(a),
 ])

@@ -117,6 +117,7 @@ def test_what_is_cached_of_a_resumed_run_is_not_read_by_others(dbg: Any, lines: 
     numbers.unpersist()
 
 
+@pytest.mark.many
 @pytest.mark.parametrize(("define", "result"), [
     (lambda lines: lines.flatMap(lambda line: [1, int(line)]), 52),
     (lambda lines: lines.filter(lambda line: int(line) > 0), 26),
@@ -214,6 +215,7 @@ def ending(numbers: Iterator[int]) -> Iterator[float]:
         yield 60 / n
 
 
+@pytest.mark.many
 @pytest.mark.parametrize(("function", "how", "good"), [
     (totals, {"repair": lambda n: 1}, [5, 1, 10]), (totals, {"repair": lambda n: 0}, [5, 10]), (totals, {"skip": True}, [5, 10]),
     (totals, {"first": 2}, [5, 2, 10]), (totals, {"first": 0, "skip": True}, [5, 10]),

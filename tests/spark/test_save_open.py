@@ -161,6 +161,7 @@ def test_damaged_blocks_are_an_error_in_a_fresh_process(
     assert any(part in answer["message"] for part in message.split("|"))
 
 
+@pytest.mark.slow
 def test_one_lost_block_spares_what_does_not_need_it_and_is_named_otherwise(live: Any, tmp_path: Path) -> None:
     saved = in_blocks(live.saved, tmp_path / "copy")
     whole = fresh(saved, EACH)

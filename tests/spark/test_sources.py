@@ -269,6 +269,7 @@ def test_a_file_that_was_replaced_by_an_older_one_under_a_cache_is_noticed(dbg: 
     cached.unpersist()
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("how", ["checkpoint", "localCheckpoint"])
 @pytest.mark.parametrize("first", [True, False])
 def test_a_checkpoint_does_not_make_us_forget(dbg: Any, tmp_path: Path, how: str, first: bool) -> None:

@@ -191,6 +191,7 @@ def test_a_trace_goes_on_in_sql(dbg: Any, spark: Any) -> None:
     assert sorted(r.i for r in spark.sql("select i from suspects where i > 1").collect()) == [2, 4, 5, 7, 8]
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("sql", [
     "select id, x from (select id, explode(array(1, 2, null)) x from three)",
     "select id, x, count(*) over () n from (select id, explode(array(1, 2, null)) x from three)",

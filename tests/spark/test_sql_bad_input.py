@@ -185,6 +185,7 @@ def test_a_row_that_a_trace_does_not_name(dbg: Any, spark: Any) -> None:
         people.where(Row(id=3, parent=1)).count()
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("captured", [False, True])
 @pytest.mark.parametrize("condition", ["SQL", "Column", "UDF"])
 def test_a_condition_that_spark_cannot_compute_on_a_record(condition: Any, captured: bool, dbg: Any, spark: Any, capfd: Any) -> None:

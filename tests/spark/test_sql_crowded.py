@@ -60,6 +60,7 @@ def test_rows_that_only_subqueries_made(sql: str, dbg: DebugSession, views: dict
     check(dbg, sql, views, dbg.spark.sql(sql).collect())
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("sql", OF_NO_RECORD[:2])
 def test_a_row_of_counts_is_made_of_all_that_was_counted(sql: str, strategy: str, dbg: DebugSession, views: dict[str, Any]) -> None:
     trace = traced(dbg, sql, strategy)

@@ -71,6 +71,7 @@ def test_every_culprit_of(sql: str, dbg: Any, spark: Any, flights: Any) -> None:
     assert told(culprits_of(dbg, spark.sql(sql))) == QUERIES[sql]
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("sql", [*QUERIES][::4])  # a projection, a group, a window and a generator
 def test_every_culprit_without_capture_of(sql: str, dbg: Any, spark: Any, flights: Any) -> None:
     assert told(culprits_of(dbg, spark.sql(sql), captured=False)) == QUERIES[sql]

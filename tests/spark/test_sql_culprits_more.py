@@ -129,6 +129,7 @@ def test_a_sum_over_numbers_that_are_made_below(dbg: Any, spark: Any, kind: str,
     assert culprits.unknown == []
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("kind", ["python", "spark"])
 @pytest.mark.parametrize("large", ["first", "second"])
 def test_a_sum_over_numbers_of_several_inputs(dbg: Any, spark: Any, kind: str, large: str) -> None:
@@ -184,6 +185,7 @@ ONLY_SOME = {
 }
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("sql", ONLY_SOME)
 def test_rows_on_which_something_is_not_computed(dbg: Any, spark: Any, sql: str) -> None:
     rows = [("1", "2"), ("n/a", "3"), (None, "y"), ("4", "bad"), ("n/a", "x")]
@@ -284,6 +286,7 @@ def fails(frame: Any) -> bool:
     return False
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["csv", "json"])
 def test_what_is_computed_of_the_lines_that_a_strict_reader_takes_is_looked_at(form: str, dbg: Any, spark: Any, tmp_path: Path) -> None:
     path = tmp_path / "ns"
@@ -349,6 +352,7 @@ def test_strict_readers_of_all_kinds_go_on(case: str, dbg: Any, spark: Any, tmp_
     assert Counter(run.resume(skip=True).result) == Counter(query("fine").collect())
 
 
+@pytest.mark.slow
 def test_what_cannot_be_told_apart_in_strict_readers_is_said(dbg: Any, spark: Any, tmp_path: Path) -> None:
     def refused(frame: Any) -> str:
         with pytest.raises(Exception, match=r"MALFORMED_RECORD|FAILED_READ"), dbg.capture() as run:
@@ -400,6 +404,7 @@ FROM_RDDS: dict[str, tuple[Callable[[Any, Any], Any], list[tuple[str, str]]]] = 
 }
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("way", FROM_RDDS)
 @pytest.mark.parametrize("captured", [True, False])
 def test_records_of_an_rdd_that_a_frame_was_made_of(way: str, captured: bool, dbg: Any, spark: Any) -> None:
@@ -492,6 +497,7 @@ def test_functions_of_groups_in_batches(way: str, dbg: Any, flights: Any) -> Non
     assert told(culprits_of(dbg, frame(flights))) == expected
 
 
+@pytest.mark.many
 @pytest.mark.parametrize(("given", "kind", "exception"), [
     (lambda text: np.float64(1) if text == "NA" else 1.0, DoubleType(), "PickleException"),
     (lambda text: [np.int64(1)] if text == "NA" else [1], ArrayType(IntegerType()), "PickleException"),
@@ -632,6 +638,7 @@ BESIDE: dict[str, tuple[str, list[Any], Callable[[], Any], list[int]]] = {
 }
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("case", BESIDE)
 def test_what_does_not_fit_beside_what_crashes(case: str, dbg: Any, spark: Any) -> None:
     kind, values, column, crashing = BESIDE[case]
@@ -676,6 +683,7 @@ def test_a_constant_in_the_place_of_a_column_blames_no_other_rows(dbg: Any, spar
     assert dbg.runs[-1].resume(skip=True).result == []
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("captured", [False, True])
 def test_what_crashes_while_a_cache_is_filled(captured: bool, dbg: Any, flights: Any) -> None:
     cached = flights.select("id", F.udf(int, "int", useArrow=False)("dep").alias("n")).cache()
@@ -746,6 +754,7 @@ def test_the_first_of_each_group_lead_to_their_sources(ranks: str, dbg: Any, spa
     assert [source.record.i for source in culprit.sources] == [5, 7]  # the rank of the one hangs on the other
 
 
+@pytest.mark.slow
 def test_rows_of_a_full_cache_lead_to_what_it_was_filled_from(dbg: Any, spark: Any, flights: Any) -> None:
     cached = flights.where("id < 5").cache()
     try:

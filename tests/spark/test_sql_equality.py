@@ -30,6 +30,7 @@ def names(spark: Any) -> Any:
     return frame.select("id", F.expr("s collate UTF8_LCASE").alias("s")).localCheckpoint()
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("indexed", [False, True])
 def test_groups(indexed: bool, dbg: Any, zeros: Any, names: Any) -> None:
     for frame, key, groups in ((zeros, "x", [{1, 2}, {3, 4}, {5}, {6}]), (names, "s", [{1, 2, 3}, {4}, {5}])):
@@ -128,6 +129,7 @@ def test_session_windows_are_refused(dbg: Any, spark: Any) -> None:
         dbg.lineage(events.groupBy(F.session_window("ts", "5 minutes")).count()).goBackAll().count()
 
 
+@pytest.mark.slow
 def test_old_days_and_hours_that_are_there_twice(dbg: Any, spark: Any, monkeypatch: Any) -> None:
     monkeypatch.setenv("TZ", "America/New_York")
     time.tzset()
@@ -146,6 +148,7 @@ def test_old_days_and_hours_that_are_there_twice(dbg: Any, spark: Any, monkeypat
         time.tzset()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("zone", ["America/New_York", "Europe/Berlin"])
 def test_times_without_a_zone_are_in_none(zone: str, dbg: Any, spark: Any) -> None:
     before = spark.conf.get("spark.sql.session.timeZone")

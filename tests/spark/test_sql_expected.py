@@ -34,6 +34,7 @@ def might_be(found: Any) -> set[Any]:
     return {tuple(source.record) for fault in found.fault_sets for each in fault.instead for source in each}
 
 
+@pytest.mark.many
 @pytest.mark.parametrize(
     ("more", "culprits", "said"),
     [
@@ -51,6 +52,7 @@ def test_rows_that_were_expected_otherwise_are_localized(dbg: Any, spark: Any, m
     assert all(isinstance(output, Row) for fault in found.fault_sets for output in fault.outputs)
 
 
+@pytest.mark.slow
 def test_a_row_of_which_no_removal_makes_what_was_expected_is_right_on_the_other_side_of_it(dbg: Any, spark: Any) -> None:
     sold = [(6, "c", 0, 900.0) if row[0] == 6 else row for row in SOLD]
     found = dbg.localize(totals(spark, sold), expected=totals(spark, SOLD))
@@ -61,6 +63,7 @@ def test_a_row_of_which_no_removal_makes_what_was_expected_is_right_on_the_other
     assert "so it counts as right when it is no longer less" in less.incomplete
 
 
+@pytest.mark.slow
 def test_rows_are_expected_as_rows_as_a_dataframe_or_by_key(dbg: Any, spark: Any) -> None:
     sold, due = totals(spark, [*SOLD, EXTRA]), totals(spark, SOLD).collect()
     given: list[tuple[Any, Any]] = [
@@ -77,6 +80,7 @@ def test_rows_are_expected_as_rows_as_a_dataframe_or_by_key(dbg: Any, spark: Any
         assert (found.verdict, blamed(found), found.incomplete) == ("culprit", [{EXTRA}], None), "of nothing, a sum is NULL, which says nothing"
 
 
+@pytest.mark.slow
 def test_rows_of_one_key_are_told_apart_by_what_else_they_have(dbg: Any, spark: Any) -> None:
     sold, due = totals(spark, [*SOLD, EXTRA], "shop", "day"), totals(spark, SOLD, "shop", "day").collect()
     for expected, key in ((due, None), ({(row.shop, row.day): row.total for row in due}, ["shop", "day"])):
@@ -97,6 +101,7 @@ def test_numbers_with_a_fraction_are_expected_to_nine_digits(dbg: Any, spark: An
         dbg.localize(thirds.select("v"), expected=[0.3, 2])
 
 
+@pytest.mark.slow
 def test_a_fact_of_a_group_of_joined_rows_is_a_culprit_and_what_has_only_moved_is_not_repaired(dbg: Any, spark: Any) -> None:
     names = spark.createDataFrame([("a", "x"), ("b", "x"), ("c", "y"), ("d", "y")], "shop string, name string")
 
@@ -111,6 +116,7 @@ def test_a_fact_of_a_group_of_joined_rows_is_a_culprit_and_what_has_only_moved_i
     assert (moved.verdict, blamed(moved)) == ("culprit", [{("b", 3)}]), "without an amount of shop a, that is counted under the other parity"
 
 
+@pytest.mark.slow
 def test_the_row_that_corrupt_ones_are_joined_with_is_no_culprit(dbg: Any, spark: Any) -> None:
     """Without it, a row that was not expected is gone, as it should be; without either fact it is not."""
     facts = spark.createDataFrame([("zz", 1), ("zz", 2), ("a", 3)], "k string, v int")
@@ -220,6 +226,7 @@ def _captured(dbg: Any, rdd: Any) -> Any:
 # ---- seconds= before there is a search ------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_seconds_end_the_tracing_before_a_search(dbg: Any, spark: Any) -> None:
     """A function that takes its time, in a query that has to be run for its lineage."""
     slow = F.udf(lambda value: (time.sleep(0.05), value)[1], "double")

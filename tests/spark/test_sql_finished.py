@@ -168,6 +168,7 @@ ACTIONS: dict[str, Callable[[Any, Path], Any]] = {
 }
 
 
+@pytest.mark.many
 @pytest.mark.filterwarnings("ignore:toPandas attempted Arrow optimization")
 @pytest.mark.parametrize("action", ACTIONS)
 def test_whatever_the_action(dbg: Any, spark: Any, shuffling: Any, action: str, tmp_path: Path) -> None:
@@ -271,6 +272,7 @@ def test_what_throws_at_the_end_of_an_aggregate_is_found_beside_others(dbg: Any,
     assert run.culprits.unknown == []
 
 
+@pytest.mark.slow
 def test_a_table_that_is_joined_with_its_own_groups(dbg: Any, spark: Any, shuffling: Any) -> None:
     table = Below(spark)()
     frame = table.join(table.groupBy("k").agg(F.sum("v").alias("w")), "k").withColumn("x", crash("k"))

@@ -128,6 +128,7 @@ def test_partitions_are_those_of_the_query_or_refused(dbg: Any, spark: Any, tmp_
         spark.conf.unset("spark.sql.files.openCostInBytes")
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("divided", [
     lambda rows: rows.groupBy("k", "id").agg(F.sum("v").alias("v")), lambda rows: rows.repartition(3), lambda rows: rows.repartition("k"),
     lambda rows: rows.repartitionByRange(3, "v"), lambda rows: rows.sort("v"), lambda rows: rows.join(rows.select("id"), "id"),
@@ -148,6 +149,7 @@ def test_rows_that_spark_may_divide_otherwise_are_held_in_the_run_or_refused(div
         assert {r.id for r in back["createDataFrame"].collect()} == {int(i) for i in row.ids.split(",") if i}
 
 
+@pytest.mark.slow
 def test_equal_rows_of_a_group_are_all_counted(dbg: Any, rows: Any) -> None:
     frame = rows.groupBy("k").applyInPandas(lambda data: data.assign(id=1, v=0.5), rows.schema)
     assert dbg.lineage(frame).where("k = 2").count() == dbg.lineage(frame).where("k = 2").goBackAll().count() == 8

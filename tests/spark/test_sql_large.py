@@ -50,6 +50,7 @@ def test_a_large_trace_stays_in_spark(dbg: Any, spark: Any, path: Path, tight: N
     assert sorted(r.id for r in few.collect()) == [1, 5, 9, 13, 17]
 
 
+@pytest.mark.slow
 def test_steps_go_on_in_spark(dbg: Any, spark: Any, path: Path, tight: None) -> None:
     numbers = spark.read.parquet(str(path))
     pairs = numbers.groupBy("id", "k").agg(F.max("j").alias("j"))

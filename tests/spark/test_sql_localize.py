@@ -62,6 +62,7 @@ def might_be(found: Any) -> set[tuple[Any, ...]]:
     return {tuple(record.record) for each in found.fault_sets[0].instead for record in each}
 
 
+@pytest.mark.slow
 def test_the_only_row_that_others_are_joined_with_is_not_what_is_named_first(dbg: Any, spark: Any) -> None:
     """Without it the wrong row is gone, and not right; of two corrupt rows, none alone repairs it. But its own value may be what is wrong."""
     sold = orders(spark, {6: -900.0, 10: -900.0}).join(shops(spark), "shop").groupBy("name").agg(F.sum("amount").alias("total"))
@@ -71,6 +72,7 @@ def test_the_only_row_that_others_are_joined_with_is_not_what_is_named_first(dbg
     assert "it is not there any more" in " ".join(found.fault_sets[0].evidence)
 
 
+@pytest.mark.slow
 def test_a_corrupt_row_that_all_others_are_joined_with_is_the_cause(dbg: Any, spark: Any) -> None:
     sold = orders(spark, {}).join(shops(spark, -5.0), "shop").groupBy("name").agg(F.sum(F.col("amount") * F.col("factor")).alias("total"))
     found = dbg.localize(sold, sold["total"] < 0)
@@ -78,6 +80,7 @@ def test_a_corrupt_row_that_all_others_are_joined_with_is_the_cause(dbg: Any, sp
     assert "not there any more" in found.explanation
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("test", ["total < 0", "n > 0 and coalesce(total, 0) < 0", lambda row: (row.total or 0) < 0], ids=["condition", "condition that takes NULL for right", "function"])
 def test_a_row_without_which_nothing_is_known_is_not_what_is_named_first(dbg: Any, spark: Any, test: Any) -> None:
     sold = orders(spark, {6: -900.0, 10: -900.0}).join(shops(spark), "shop", "left").groupBy("shop").agg(F.sum(F.expr("amount * factor")).alias("total"), F.count("*").alias("n"))
@@ -86,6 +89,7 @@ def test_a_row_without_which_nothing_is_known_is_not_what_is_named_first(dbg: An
     assert might_be(found) == {(2, "shop 2", 1.0)}
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("test", [lambda row: row.both.mean < -50, "both.mean < -50"], ids=["function", "condition"])
 def test_a_value_within_a_row_that_is_null_or_nan_without_a_record_is_not_right_without_it(dbg: Any, spark: Any, test: Any) -> None:
     """The means are beside a count, and NaN where there is no factor."""
@@ -103,6 +107,7 @@ def test_a_check_looks_at_the_last_column_of_numbers_whatever_is_null_behind_it(
     assert (found.verdict, named(found)) == ("culprit", [{rows[1]}])
 
 
+@pytest.mark.slow
 def test_what_is_wrong_in_another_group_is_not_repaired(dbg: Any, spark: Any) -> None:
     """By the parity of totals: without the one that is innocent, the wrong total is even, and the odd ones are right."""
     spark.createDataFrame([("a", 1_000), ("a", 1_000), ("a", 1), ("b", 3)], "shop string, amount int").createOrReplaceTempView("parities")
@@ -112,6 +117,7 @@ def test_what_is_wrong_in_another_group_is_not_repaired(dbg: Any, spark: Any) ->
         assert (found.verdict, named(found), len(found.fault_sets[0].records)) == ("culprit", [{("a", 1_000)}], 2)
 
 
+@pytest.mark.slow
 def test_two_corrupt_rows_that_one_takes_along_do_not_make_it_the_culprit(dbg: Any, spark: Any) -> None:
     stores = spark.createDataFrame([("a", "x"), ("b", "x")], "k string, name string")
     sold = spark.createDataFrame([("a", 1_000), ("a", 1_000), ("b", 1)], "k string, v int")
@@ -119,6 +125,7 @@ def test_two_corrupt_rows_that_one_takes_along_do_not_make_it_the_culprit(dbg: A
     assert (found.verdict, named(found), might_be(found)) == ("ambiguous", [{("a", "x")}], {("a", 1_000)})
 
 
+@pytest.mark.slow
 def test_a_window_goes_back_to_the_row_that_others_add_up_with(dbg: Any, spark: Any) -> None:
     orders(spark, {6: -900.0}).createOrReplaceTempView("sold")
     found = dbg.localize(spark.sql("select id, sum(amount) over (partition by shop order by id) so_far from sold"), "so_far < 0")
@@ -126,6 +133,7 @@ def test_a_window_goes_back_to_the_row_that_others_add_up_with(dbg: Any, spark: 
     assert {row.id for row in found.fault_sets[0].outputs} == set(range(6, 40, 4))
 
 
+@pytest.mark.slow
 def test_the_first_rows_of_an_order_are_those_of_each_set(dbg: Any, spark: Any) -> None:
     top = orders(spark, {6: 900.0}).orderBy(F.desc("amount"), "id").limit(3)
     found = dbg.localize(top.agg(F.sum("amount").alias("total")), "total > 100")
@@ -149,6 +157,7 @@ def test_nulls_and_what_is_no_number_are_groups_and_values_as_others(dbg: Any, s
     assert str(found.fault_sets[0].outputs[0]) == "Row(k=None, mean=nan)"
 
 
+@pytest.mark.slow
 def test_all_rows_as_a_whole_and_rows_by_a_key_of_ones_own(dbg: Any, spark: Any) -> None:
     sold = orders(spark, {6: -900.0}).groupBy("shop").agg(F.sum("amount").alias("total"))
     whole = dbg.localize(sold, whole=lambda rows: sum(row.total for row in rows) < 0)
@@ -173,6 +182,7 @@ def test_what_depends_on_the_order_of_records_is_said_to(dbg: Any, spark: Any) -
     assert dbg.localize(first, lambda row: row.v < 0).verdict == "order-dependent"
 
 
+@pytest.mark.slow
 def test_what_raises_on_fewer_records_leaves_these_open(dbg: Any, spark: Any) -> None:
     """Without one record, whichever it is, there are nine, and the query raises; without the corrupt one and another it is right."""
     shared = orders(spark, {6: -900.0}).groupBy("shop").agg(F.sum("amount").alias("total"), F.count("*").alias("n"))
@@ -239,6 +249,7 @@ def test_of_many_wrong_rows_those_of_the_fewest_records_are_looked_at(dbg: Any, 
     assert found.incomplete == "of 9 wrong rows, 2 were looked at, those made of the fewest records"
 
 
+@pytest.mark.slow
 def test_functions_of_batches_of_rows_are_tried_on_one_set_at_a_time(dbg: Any, spark: Any) -> None:
     """In one query, many sets would share a batch."""
     twice = F.pandas_udf(lambda values: values * 2, "double")

@@ -256,6 +256,7 @@ def test_a_limit_behind_an_order_keeps_what_is_computed_anyway(dbg: Any, spark: 
     assert [r.id for r in dbg.lineage(frame).where(rows[1]).goBackAll()["range"].collect()] == [rows[1].id]
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("strategy", ["auto", "inject"])
 def test_a_cancelled_job_is_not_run_again(strategy: str, dbg: Any, spark: Any, tmp_path: Path) -> None:
     def slow(x: int) -> float:

@@ -105,6 +105,7 @@ def test_rows_come_in_the_place_of_others(dbg: Any, flights: Any) -> None:
     assert sorted(run.resume(repair=lambda row: (row.id, "0")).result) == [("1", 10), ("2", 0), ("3", 7), ("4", 0), ("5", 0)]
 
 
+@pytest.mark.slow
 def test_a_function_repairs_at_each_operator(dbg: Any, flights: Any) -> None:
     above = flights.select("id", arrow("dep").alias("d")).select("id", (100 / F.col("d")).alias("q"))
     resumed = failed(dbg, above).resume(repair=lambda row: (row.id, "0") if len(row) == 2 else (row.id, row[1], 50))
@@ -117,6 +118,7 @@ def test_rows_that_nothing_is_said_of_crash_as_before(dbg: Any, flights: Any) ->
         run.resume(skip=run.culprits[0])
 
 
+@pytest.mark.slow
 def test_other_actions_are_called_as_they_were(dbg: Any, flights: Any) -> None:
     frame = flights.select("id", plain("dep").alias("d")).filter("d >= 0")
     assert failed(dbg, frame, "count").resume(skip=True).result == 3
@@ -211,6 +213,7 @@ def test_more_culprits_than_are_told_are_left_out_and_not_repaired(dbg: Any, spa
         run.resume(repair=lambda row: (20_000,))
 
 
+@pytest.mark.slow
 def test_an_action_that_was_cancelled_does_not_go_on(dbg: Any, spark: Any) -> None:
     sc = spark.sparkContext
     sc.addJobTag("to be cancelled")
@@ -239,6 +242,7 @@ def test_a_detached_session_resumes_nothing(dbg: Any, spark: Any, flights: Any) 
     assert len(run.resume(skip=True).result) == 3
 
 
+@pytest.mark.slow
 def test_one_row_is_repaired_below_a_sum_that_could_overflow(dbg: Any, spark: Any) -> None:
     inverse = F.udf(lambda n: 1000 // (n % 370 - 5), "long", useArrow=False)
     with pytest.raises(Exception, match="ZeroDivisionError"):
@@ -250,6 +254,7 @@ def test_one_row_is_repaired_below_a_sum_that_could_overflow(dbg: Any, spark: An
     assert row[0] == sum(1000 // (n % 370 - 5) for n in range(800) if n % 370 != 5) + 1000 // -5
 
 
+@pytest.mark.slow
 def test_names_of_a_repaired_row_count(dbg: Any, spark: Any) -> None:
     texts = spark.createDataFrame([("1", "4"), ("2", "NA")], "id string, v string").coalesce(1)
     run = failed(dbg, texts.select("id", plain("v").alias("n")))

@@ -235,6 +235,7 @@ def test_the_stopped_diagnosis_of_a_chain_goes_on(dbg: Any, spark: Any, monkeypa
     assert [c.record["id"] for c in run.culprits] == [*range(3, 1_000, 100), *range(4, 1_000, 100)]
 
 
+@pytest.mark.slow
 def test_more_rows_than_are_told_of_an_operator(dbg: Any, spark: Any, tmp_path: Path) -> None:
     path = tmp_path / "many.txt"
     path.write_text("".join(f"{n}\n" if n % 3 else "x\n" for n in range(4 * MOST)) + "y\n")

@@ -32,6 +32,7 @@ def test_a_condition_on_tied_numbers_is_refused(dbg: DebugSession, rows: Any) ->
             dbg.lineage(counted).where("k = 2").goBackAll().collect()
 
 
+@pytest.mark.slow
 def test_ties_on_one_side_of_the_border_do_no_harm(dbg: DebugSession, rows: Any) -> None:
     for first in (numbered(rows, "a").where("n = 1 and v = 0"), numbered(rows, "a").withColumnRenamed("n", "place").where("place < 2")):
         [row] = dbg.lineage(first).where("k = 2").goBackAll().collect()
@@ -119,6 +120,7 @@ def test_which_of_equal_rows_comes_first_makes_no_difference(sql: str, dbg: Debu
     check_whole(dbg, sql, views)
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("sql", ["select k, t from twice order by k, t limit 3", "select t, k from twice order by k, t limit 4 offset 1"])
 def test_the_rows_of_a_run_are_those_that_its_limit_kept(sql: str, dbg: DebugSession, spark: Any, twice: Any) -> None:
     restored({"twice": twice})
@@ -142,6 +144,7 @@ def test_rows_that_look_the_same_to_a_run_and_are_not_are_refused(limit: str, db
         dbg.lineage(run).where(row).goBackAll().count()
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("strategy", ["lazy", "defer"])
 def test_of_equal_rows_one_is_kept(strategy: str, dbg: DebugSession, twice: Any) -> None:
     with dbg.capture(strategy=strategy):

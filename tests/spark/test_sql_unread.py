@@ -36,6 +36,7 @@ def test_partitions_that_are_left_out(source: str, condition: str, numbers: Any,
     assert sorted(row.id for row in dbg.runs[-1].resume(skip=True).result) == [n for n in (0, 2, 4) if n > 1 or "id > 1" not in condition]
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("source", ["csv", "json"])
 def test_lines_that_are_left_out(source: str, numbers: Any, dbg: Any, tmp_path: Path) -> None:
     path = str(tmp_path / "lines")

@@ -99,6 +99,7 @@ def same(batches: Iterator[pd.DataFrame]) -> Iterator[pd.DataFrame]:
         yield batch.assign(n=batch["n"].map(int))
 
 
+@pytest.mark.many
 @pytest.mark.usefixtures("hurried")
 @pytest.mark.parametrize("way", [
     lambda bad: bad.filter("cast(concat('1', length(s)) as int) > 0").select(F.udf(number_of, "int", useArrow=False)("s")),
@@ -141,6 +142,7 @@ def test_partitions_that_had_finished_are_not_looked_at_again(way: str, arrow: b
     assert min(map(int, seen.read_text().split())) > 20
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:toPandas attempted Arrow optimization")
 @pytest.mark.parametrize("action", ["collect", "toPandas"])
 def test_so_are_files_and_what_is_thrown_in_the_jvm(action: str, dbg: Any, spark: Any, rows: Any, tmp_path: Path) -> None:
@@ -157,6 +159,7 @@ def test_so_are_files_and_what_is_thrown_in_the_jvm(action: str, dbg: Any, spark
         spark.conf.unset("spark.sql.files.openCostInBytes")
 
 
+@pytest.mark.slow
 def test_of_files_that_a_filter_chooses_all_culprits_are_found(dbg: Any, spark: Any, rows: Any, tmp_path: Path) -> None:
     rows.selectExpr("id", "if(id in (3, 30, 35), 'NA', string(id)) s", "id % 4 p").write.partitionBy("p").parquet(str(tmp_path / "parts"))
     frame = spark.read.parquet(str(tmp_path / "parts"))
@@ -164,6 +167,7 @@ def test_of_files_that_a_filter_chooses_all_culprits_are_found(dbg: Any, spark: 
     assert numbers(failed(dbg, frame.filter("_metadata.file_size > 0").selectExpr("cast(s as int)")).culprits) == [3, 30, 35]
 
 
+@pytest.mark.slow
 def test_what_finished_of_another_query_says_nothing_of_this_one(dbg: Any, rows: Any) -> None:
     """They fail at the same time, on the same source, with the same exception."""
     slow = {"one": rows.select(crashing(4, 30, seconds=0.02)), "other": rows.select(crashing(20, 38, seconds=0.02))}
@@ -189,6 +193,7 @@ def test_where_nothing_is_found_in_what_was_left_the_rest_is_looked_at(dbg: Any,
     assert numbers(failed(dbg, rows.select(crashing(30))).culprits) == [30]
 
 
+@pytest.mark.slow
 def test_joins_unions_and_limits_are_looked_at_as_a_whole(dbg: Any, spark: Any, rows: Any) -> None:
     crashes = crashing(30, 35)
     joined = rows.join(spark.range(PARTITIONS).withColumnRenamed("id", "other"), F.col("id") == F.col("other"))
@@ -197,6 +202,7 @@ def test_joins_unions_and_limits_are_looked_at_as_a_whole(dbg: Any, spark: Any, 
     assert set(numbers(failed(dbg, rows.filter(crashes > 20).limit(15)).culprits)) >= {30}
 
 
+@pytest.mark.slow
 def test_where_it_is_interrupted_no_culprit_is_lost_or_told_twice(dbg: Any, spark: Any, rows: Any) -> None:
     run = failed(dbg, rows.select(crashing(*range(PARTITIONS), seconds=0.1)))
     culprits = iter(run.culprits)
@@ -275,6 +281,7 @@ def test_a_function_that_asks_for_its_partition_is_given_that(dbg: Any, rows: An
     assert numbers(run.culprits) == [30, 35]
 
 
+@pytest.mark.slow
 def test_coalesced_partitions_are_looked_at_as_a_whole(dbg: Any, rows: Any, tmp_path: Path) -> None:
     seen = tmp_path / "seen"
     run = failed(dbg, rows.coalesce(PARTITIONS).select(crashing(30, 35, seen=seen)))
@@ -377,6 +384,7 @@ def test_what_was_read_from_a_cache_is_looked_at_as_a_whole(cached: str, dbg: An
     assert run.culprits.unknown == []
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("many_groups")
 def test_first_culprits_of_a_window_come_before_all_groups_were_looked_at(dbg: Any, rows: Any, tmp_path: Path) -> None:
     seen = tmp_path / "seen"

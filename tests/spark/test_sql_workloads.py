@@ -112,6 +112,7 @@ def test_groups_are_pushed(dbg: Any, spark: Any, views: None) -> None:
     assert back.grouped("day").equals(expected.grouped("day"))
 
 
+@pytest.mark.slow
 def test_a_selection_and_groups_within_it(dbg: Any, spark: Any, views: None) -> None:
     frame = spark.sql(SQL)
     dbg.declare(frame, "lines", where="price > 5", group_by=["mode", "day"], partition_by="mode")
@@ -221,6 +222,7 @@ def test_a_value_that_is_null_is_equal_to_none(dbg: Any, spark: Any, views: None
     assert lines.where("mode <=> null").count() == lines.where("mode is null").count() > 0
 
 
+@pytest.mark.slow
 def test_a_relation_that_is_read_twice(dbg: Any, spark: Any, views: None) -> None:
     sql = "select a.o, count(*) n from orders a join orders b on a.o = b.o + 1 group by a.o"
     frame, plain = spark.sql(sql), spark.sql(sql)

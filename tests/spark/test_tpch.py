@@ -49,6 +49,7 @@ def test_indexes_answer_as_queries_do(number: int, dbg: Any, views: dict[str, An
     assert row in asked[asked.inputs[0]].goNextAll().collect()
 
 
+@pytest.mark.slow
 def test_other_settings_give_the_same_lineage(dbg: Any, views: dict[str, Any]) -> None:
     found = []
     for adaptive in ("true", "false"):

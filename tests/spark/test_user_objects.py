@@ -135,6 +135,7 @@ def test_an_accumulator_of_a_class_stays_the_same_object(dbg: Any) -> None:
     assert seen.value == 12
 
 
+@pytest.mark.slow
 def test_functions_too_large_to_be_kept_leave_accumulators_alone_too(dbg: Any) -> None:
     seen, table = dbg.context.accumulator(0), os.urandom(65 << 20)
     values = dbg.context.parallelize(range(4), 1).map(lambda x: (seen.add(1), table[x])[1])

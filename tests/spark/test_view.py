@@ -110,6 +110,7 @@ def test_a_view_of_a_run_that_was_forgotten_says_so(dbg, built):
         bigdebug.view(run)
 
 
+@pytest.mark.slow
 def test_a_question_whose_job_was_cancelled_with_all_others_says_so_and_can_be_asked_again(dbg, spark, built):
     """PySpark cancels all jobs when a cell is interrupted."""
     def slowly(n):

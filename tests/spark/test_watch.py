@@ -113,6 +113,7 @@ def test_any_operator_of_a_fused_chain(place: int, guard: Any, records: list[Any
     assert sorted(s.origin.index for r in watch.records for s in r.sources) == sources
 
 
+@pytest.mark.many
 @pytest.mark.parametrize(("define", "guard", "records"), [
     (lambda p: p.reduceByKey(lambda a, b: a + b), lambda r: r[0] == 1, [(1, 1617)]),
     (lambda p: p.groupByKey().mapValues(sorted), lambda r: r[0] == 2, [(2, list(range(2, 100, 3)))]),
@@ -460,6 +461,7 @@ def test_a_driver_that_is_somebody_else(dbg: Any) -> None:
     assert "does not know the secret" in watch.unreached[0]
 
 
+@pytest.mark.slow
 def test_a_driver_that_says_nothing(dbg: Any) -> None:
     numbers = dbg.context.parallelize(range(4), 2).map(lambda n: n)
     with dbg.watch(numbers, lambda n: True) as watch, closing(socket.create_server(("127.0.0.1", 0))) as silent:

@@ -76,6 +76,7 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> Told:
     return told_by({"whatever": PROGRAM, "agents": AGENTS_ALONE}, folder, environment)
 
 
+@pytest.mark.slow
 def test_whatever_the_path_says(told: Told) -> None:
     said, raised = told["whatever"]
     assert raised == ""

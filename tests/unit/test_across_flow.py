@@ -618,6 +618,7 @@ def test_a_link_that_leads_elsewhere_by_now_is_told(tmp_path: Path) -> None:
     assert (flow.exact, flow.notes) == (False, ("latest is a link, and what it led to when 'report' read it is not there any more.",))
 
 
+@pytest.mark.slow
 def test_time_goes_with_the_files_and_not_with_their_square() -> None:
     """Ten thousand part files between two steps; a folder of them that is read as a whole."""
     def took(count: int) -> float:

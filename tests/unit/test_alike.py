@@ -94,6 +94,7 @@ def test_thousands_of_values_that_are_all_alike_find_partners_soon() -> None:
     assert len(partners(values, values, range(1_000), range(5_000))) == 1_000
 
 
+@pytest.mark.slow
 def test_two_hundred_thousand_pairs_are_compared_in_seconds() -> None:
     pairs = [(i, i * 0.1) for i in range(200_000)]
     assert beyond(pairs, [(i, i * 0.1 * (1 + 1e-15) if i % 1_000 == 0 else i * 0.1) for i in range(1, 200_001)]) == [0]

@@ -264,6 +264,7 @@ def test_what_a_spool_does_not_hold_of_the_past_is_said_and_sent_by_the_command_
     assert len({(event["run"]["runId"], event["eventType"]) for event in collector.taken}) == 80
 
 
+@pytest.mark.slow
 def test_a_collector_that_was_mended_is_told_at_once(datasets: Datasets, capsys: pytest.CaptureFixture[str]) -> None:
     datasets.record(SALE)
     datasets.record(FAILED)

@@ -94,6 +94,7 @@ MISBEHAVIOURS: dict[str, Conduct] = {
 }
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("name", MISBEHAVIOURS)
 def test_whatever_a_collector_does_nothing_is_lost(spool: Spool, name: str) -> None:
     with collecting([MISBEHAVIOURS[name]] * 2) as collector:
@@ -175,6 +176,7 @@ def test_two_processes_share_a_spool_and_send_nothing_twice(spool: Spool) -> Non
         assert [kind for job, kind in told(collector) if job == f"job {n}"] == ["START", "COMPLETE"]
 
 
+@pytest.mark.slow
 def test_what_was_laid_down_survives_a_process_that_is_killed(spool: Spool) -> None:
     killed = f"{OTHER.replace('wait(sending)', 'import os, signal; os.kill(os.getpid(), signal.SIGKILL)')}"
     with collecting([hang]) as collector:
@@ -327,6 +329,7 @@ while not asked:
 """
 
 
+@pytest.mark.slow
 def test_the_end_of_python_does_not_wait_for_names_that_nobody_looks_up(tmp_path: Path) -> None:
     began = time.monotonic()
     subprocess.run([sys.executable, "-c", _DEAD_RESOLVER, str(tmp_path / "s.sqlite")], check=True, timeout=50, env={**os.environ, "NO_PROXY": "*"})

@@ -110,6 +110,7 @@ def test_a_column_names_the_datasets_that_it_reaches(asked: Datasets) -> None:
     assert found["down"] == [{"steps": 1, "dataset": "file:/out/report", "column": "total", "influence": "value", "how": "identity"}]
 
 
+@pytest.mark.slow
 def test_ten_thousand_processes_are_drawn_as_far_as_one_can_look(tmp_path: Path) -> None:
     store = DatasetStore(tmp_path / "s.sqlite")
     edges = [(of_path("/out"), "a", of_path("/in"), "a", "IDENTITY")]

@@ -97,6 +97,7 @@ def test_one_that_waits_too_long_is_raised_within_the_call(monkeypatch: pytest.M
     assert took < 5
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("late", [False, True])
 def test_it_is_raised_once_however_it_is_told(monkeypatch: pytest.MonkeyPatch, late: bool) -> None:
     """What handles it may take long: the loop that tells of it goes on meanwhile."""

@@ -81,6 +81,7 @@ def test_what_is_known_when_a_search_is_spent_has_the_property(data: st.DataObje
         assert members <= search.best
 
 
+@pytest.mark.many
 @pytest.mark.parametrize(("culprits", "most"), [(1, 25), (2, 50), (4, 90), (8, 170)])
 def test_tests_that_it_takes_among_a_million(culprits: int, most: int) -> None:
     taken = []

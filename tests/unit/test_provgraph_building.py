@@ -148,6 +148,7 @@ def test_a_workflow_may_say_that_triples_name_no_operation(tmp_path):
         assert report["unknown operations"].examples[0].startswith("3 -> 13 by 'guess'")
 
 
+@pytest.mark.slow
 def test_a_workflow_of_thousands_of_tables_takes_no_square_of_them(tmp_path):
     names = [f"t{n}" for n in range(6_000)]
     some = pd.DataFrame({"src": [1, 2], "dst": [2, 3], "op": ["f", "g"], "s": ["t0", "t1"], "d": ["t1", "t5"]})

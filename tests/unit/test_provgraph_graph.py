@@ -355,6 +355,7 @@ def test_an_interruption_leaves_no_index(tmp_path, how):
     assert os.listdir(tmp_path) == ["index"]
 
 
+@pytest.mark.many
 @pytest.mark.parametrize(("file", "rows"), [("triples.parquet", 1_500_000), ("triples.csv", 500_000), ("long.parquet", 200)])
 def test_memory_stays_below_the_limit(tmp_path, file, rows):
     rng = np.random.default_rng(5)
@@ -372,6 +373,7 @@ def test_memory_stays_below_the_limit(tmp_path, file, rows):
     assert peak_of("sys.argv[1]", tmp_path / file) < 128 << 20
 
 
+@pytest.mark.many
 @pytest.mark.parametrize(
     "given",
     [

@@ -24,6 +24,7 @@ def whole():
     return PaperLike.generate(7)
 
 
+@pytest.mark.slow
 def test_it_is_as_large_as_the_papers(whole):
     assert len(TABLES) == 25
     assert round(whole.items / 1e6, 1) == 4.6

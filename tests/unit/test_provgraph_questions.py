@@ -71,6 +71,7 @@ def test_a_limit_keeps_the_nearest_items_and_says_so(graph, data):
     assert bool(answer.stopped) == (len(answer.triples) < len(whole.triples))
 
 
+@pytest.mark.slow
 @given(graphs(), st.data())
 def test_the_nearest_items_are_the_same_where_not_all_triples_are_read(graph, data):
     index = index_of(graph.triples)

@@ -154,6 +154,7 @@ def test_nobody_waits_for_one_that_does_not_answer(monkeypatch: pytest.MonkeyPat
         assert time.monotonic() - began < 2
 
 
+@pytest.mark.slow
 def test_a_task_does_not_wait_twice_for_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(remote, "SOON", 0.0)
     made = Remote(Address(f"s3://lake/{uuid.uuid4().hex}", s3.S3(tmp_path / "log").options))  # which nobody has started

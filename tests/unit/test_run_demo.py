@@ -37,6 +37,7 @@ def test_prints_what_the_tagged_cells_printed_and_where_the_rest_lies(run):
     assert [cell.execution_count for cell in cells] == [1, 2, 3, 4]
 
 
+@pytest.mark.slow
 def test_several_notebooks_run_one_after_the_other_and_one_output_is_for_one(tmp_path):
     for name, source in {"one": "print('first')", "two": "1 / 0", "three": "print('third')"}.items():
         nbformat.write(new_notebook(cells=[new_code_cell(source, metadata={"tags": ["report"]})]), tmp_path / f"{name}.ipynb")
