@@ -688,7 +688,6 @@ created files rows_as_json 20 rows
 }
 
 
-@pytest.mark.many
 @pytest.mark.parametrize("kind", KINDS)
 def test_each_kind_of_job_is_recorded(kind: str, recorded: Recorded) -> None:
     job, expected = KINDS[kind]

@@ -16,6 +16,7 @@ from bigdebug.spark.sql.formats import PARQUET, format_of, reader_of
 from bigdebug.spark.sql.leaf import Leaf
 from bigdebug.spark.sql.leaves import leaves_of, unreadable
 from bigdebug.spark.sql.levels import OPAQUE, levels_of
+from bigdebug.spark.sql.limits import cut_of, parted, placed
 from bigdebug.spark.sql.naming import Naming
 from bigdebug.spark.sql.partitions import PARTITIONED, check_partitions, check_settled
 from bigdebug.spark.sql.plans.catalyst import Catalyst
@@ -140,13 +141,16 @@ def _stored(
         root = with_kept(catalyst, root, kept)
         here = next(o for o in root if o.id == operator.id)
         known = leaves_of(catalyst, root) if leaves is None else leaves()
-        plan, name = Naming(catalyst, known, levels_of(root, known, [operator.id])).exposed(here)
+        cut = cut_of(here)  # what an offset skips is a matter of the run as well
+        plan, name = Naming(catalyst, known, levels_of(root, known, [operator.id])).exposed(here, limited=not cut.skip)
         rows = (users if here.id in functions else catalyst).frame(catalyst.project([*catalyst.items(here.node.output()), name], plan))
+        rows = placed(rows, cut.end) if cut.skip else rows
         with counted(catalyst.spark.sparkContext, "following lineage"):
             if here.id in functions:
                 check_partitions(users, functions[here.id], here, rows)
             stored = catalyst.plan(unheard(rows, "localCheckpoint"))
-        kept[operator.id] = Kept(stored, stored.output().last(), operator.id in drawn)
+        stored, skipped = parted(catalyst, stored, cut.skip) if cut.skip else (stored, None)
+        kept[operator.id] = Kept(stored, stored.output().last(), operator.id in drawn, skipped)
     return with_kept(catalyst, root, kept)
 
 

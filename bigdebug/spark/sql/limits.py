@@ -7,15 +7,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
+from pyspark.sql import functions as F
 
 from bigdebug.errors import NondeterminismError
+from bigdebug.spark.sql.actions import unheard
 from bigdebug.spark.sql.extended import Extended, Name, parts_of_name
 from bigdebug.spark.sql.keys import restricted
 from bigdebug.spark.sql.naming import Naming
 from bigdebug.spark.sql.plans.catalyst import Catalyst
 from bigdebug.spark.sql.plans.comparing import comparable
 from bigdebug.spark.sql.plans.determinism import sorting
-from bigdebug.spark.sql.plans.expressions import Expr
+from bigdebug.spark.sql.plans.expressions import Expr, Node
 from bigdebug.spark.sql.plans.frames import settled_sort
 from bigdebug.spark.sql.plans.reading import PlanOperator
 from bigdebug.trace.names import array_of, merged, places
@@ -86,7 +88,10 @@ class Limit:
         return merged(names.take(pa.array(np.setdiff1d(np.arange(len(names)), touched))), self._catalyst.table(plan, {"n": name})["n"].combine_chunks())
 
     def _skipped(self) -> Any:
-        return self._head(self.cut.skip)
+        kept = self._operator.kept
+        if kept is None or kept.skipped is None:
+            return self._head(self.cut.skip)
+        return self._catalyst.table(kept.skipped, {"name": kept.skipped.output().last()})["name"].combine_chunks()
 
     def _head(self, count: int) -> pa.Array:
         """The names of the first rows of the input."""
@@ -105,6 +110,22 @@ class Limit:
         plan = settled_sort(c, sort.node, c.extended(rows.plan, keys), [name.column for name in rows.names])
         names = (*rows.names, *(Name(-1 - i, key.toAttribute()) for i, key in enumerate(keys)))
         return self._naming.given(sort.id, Extended(plan, names)).extend(below, witnesses=False), len(keys)
+
+
+def placed(rows: Any, end: int | None) -> Any:
+    """The rows of a limit's input up to its end, those that it skips among them, and their places in its order as the last column."""
+    rows = rows if end is None else rows.limit(end)
+    return rows.select("*", F.monotonically_increasing_id().alias("__bigdebug_at"))
+
+
+def parted(catalyst: Catalyst, stored: Node, skip: int) -> tuple[Node, Node]:
+    """What a limit keeps of the rows that were stored with their places, and what it skips; without the places. Two small jobs."""
+    *columns, at = catalyst.items(stored.output())
+    rows, place = catalyst.frame(stored), catalyst.column(at)
+    some = min(skip, unheard(rows, "count"))
+    last = unheard(rows.select(place.alias("at")).orderBy("at").limit(some).groupBy().max("at"), "head")[0] if some else -1
+    kept, skipped = (catalyst.project(columns, catalyst.plan(rows.where(part))) for part in (place > last, place <= last))
+    return kept, skipped
 
 
 def cut_of(operator: PlanOperator) -> Cut:

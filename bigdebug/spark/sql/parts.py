@@ -51,7 +51,7 @@ class Parts:
         self._deciding = deciding
         self._parts: list[_Part] = []
         for operator in root:
-            if operator.name in BOUNDARIES and not operator.draws and self._splits(operator):
+            if operator.name in BOUNDARIES and self._splits(operator) and (not operator.draws or steps.peers(operator.id) is not None):
                 above = deciding.by_boundary(operator)
                 self._parts += [] if above is None else [_Part(operator, operator, above)]
             asked = [subquery for subquery in operator.subqueries if subquery.repeats is None]

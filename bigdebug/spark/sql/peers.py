@@ -42,7 +42,7 @@ def peers_of(catalyst: Catalyst, naming: Naming, operator: PlanOperator) -> Peer
     if operator.name == "Window":
         rows = naming.extend(operator.inputs[0], witnesses=False)
         return WindowPeers(catalyst, operator, rows, naming.identity(operator.inputs[0], rows.plan))
-    if operator.name == "Limit" and not operator.draws and (limit := Limit(catalyst, naming, operator)).cut.skip:
+    if operator.name == "Limit" and (limit := Limit(catalyst, naming, operator)).cut.skip:
         return limit
     return None
 

@@ -125,6 +125,9 @@ class Steps(Records):
 
     def _reached(self, level: int, names: Names, indexed: bool) -> Names:
         """Of records that rows below would make, those that there are, as an index knows; and those that depend on them."""
+        skips = self._operators[level].name == "Limit"
+        if skips and len(names) and (limit := self.peers(level)) is not None:  # what it skips is none of its records, and they hang on it
+            return self.existing(level, limit.ahead(self.near(level, names)), indexed)
         names = self.existing(level, names, indexed)
         peers = self.peers(level) if len(names) else None
         return names if peers is None else peers.ahead(self.near(level, names))

@@ -41,12 +41,14 @@ _MADE_UP = re.compile(r"_pyspark_[0-9a-f]{32}$")
 class Kept(NamedTuple):
     """What an operator gave: a plan that reads it again, and the column that names its rows.
 
-    ``drawn`` says that another execution would give something else; else only the places of the rows matter.
+    ``drawn`` says that another execution would give something else; else only the places of the rows matter. ``skipped`` reads the
+    names of the rows that a limit with an offset skipped.
     """
 
     plan: Node
     name: Expr
     drawn: bool = True
+    skipped: Node | None = None
 
 
 @dataclass(eq=False)
