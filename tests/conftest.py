@@ -113,8 +113,6 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         .config("spark.sql.shuffle.partitions", "3")
         # Thousands of queries pass through one session, and Spark remembers a thousand of them with all their numbers.
         .config("spark.driver.memory", "3g")
-        # It remembers the code of a hundred, too: then half of it is compiled again all the time.
-        .config("spark.sql.codegen.cache.maxEntries", "5000")
         .config("spark.sql.ui.retainedExecutions", "20")
         .config("spark.ui.retainedJobs", "100")
         .config("spark.ui.retainedStages", "100")
