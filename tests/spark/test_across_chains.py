@@ -64,6 +64,7 @@ def test_text_to_parquet_to_an_rdd(dbg: Any, orders: str, tmp_path: Path) -> Non
     assert not pipeline.forward(orders, lines=[1]).results, "the header went nowhere"
 
 
+@pytest.mark.slow
 def test_csv_to_sql_to_json_to_sql(dbg: Any, orders: str, tmp_path: Path) -> None:
     spark = dbg.spark
     read(dbg, orders).createOrReplaceTempView("orders")

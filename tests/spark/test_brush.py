@@ -332,6 +332,7 @@ def test_groups_of_the_same_rows_are_linked_at_once_and_those_of_functions_too(s
     assert g.view.association.sizes[:-1].tolist() == g.columns["count"].to_pylist()
 
 
+@pytest.mark.slow
 def test_files_and_dataframes_are_inputs(spark: Any, dbg: Any, tmp_path: Any) -> None:
     rows = [(i, "ab"[i % 2], i % 5) for i in range(40)]
     spark.createDataFrame(rows, "id int, k string, g int").repartition(3).write.parquet(str(tmp_path / "p"))

@@ -377,6 +377,7 @@ def test_rows_are_left_out_inside_of_a_query_or_changed(dbg: Any, in_memory: Any
     assert len(changed.rounds) == 3
 
 
+@pytest.mark.slow
 def test_what_is_left_of_a_query_may_be_refused_or_have_no_source(dbg: Any, spark: Any, in_memory: Any) -> None:
     in_memory.createOrReplaceTempView("orders")
     asking = spark.sql("select id, amount from orders where amount < (select avg(amount) + 9000 from orders)")

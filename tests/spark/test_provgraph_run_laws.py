@@ -121,6 +121,7 @@ def test_rows_and_values_of_plain_queries(dbg: Any, spark: Any, folder: Any, pro
     compared(dbg, World(spark, folder, Query(sql_of(step), made)))
 
 
+@pytest.mark.slow
 @FEW
 @given(queries())
 def test_rows_and_values_of_any_query(dbg: Any, spark: Any, folder: Any, query: Query) -> None:

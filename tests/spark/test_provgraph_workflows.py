@@ -124,6 +124,7 @@ def test_files_that_were_written_again_are_no_link(dbg, spark, tmp_path):
         dbg.provenance([one, two])
 
 
+@pytest.mark.slow
 def test_parts_of_what_was_written_in_folders_and_added_to_are_its_rows(dbg, spark, tmp_path):
     raw, path = str(tmp_path / "raw.parquet"), str(tmp_path / "days.csv")
     spark.createDataFrame([(n, n % 4, f"say \"{n}\"\nand more") for n in range(10)], "id int, day int, text string").write.parquet(raw)

@@ -131,6 +131,7 @@ def test_two_views_of_one_source(dbg: Any, spark: Any) -> None:
     assert [row.asDict() for row in back.collect()] == [{"a": 1, "b": 2}, {"a": 2, "b": 3}]
 
 
+@pytest.mark.slow
 def test_a_row_of_the_source_is_followed_ahead_into_another_query(dbg: Any, spark: Any, t: Any) -> None:
     totals = spark.table("t").groupBy("k").agg(F.sum("v").alias("s"))
     assert [row.k for row in dbg.lineage(spark.table("t")).where("id = 9").forward_to(totals).collect()] == [2]

@@ -82,7 +82,8 @@ def captured(dbg: Any, folder: Path, name: str) -> Callable[[], Any]:
     return work
 
 
-@pytest.mark.parametrize("what", ["a captured job", pytest.param("a trace", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("what", ["a captured job", "a trace"])
 def test_one_that_is_cancelled_disturbs_no_other(dbg: Any, tmp_path: Path, untold: None, what: str) -> None:
     threads, sc = Threads(), dbg.plain_context
     earlier = ran("lazy")(dbg, tmp_path)

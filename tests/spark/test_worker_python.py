@@ -83,6 +83,7 @@ def test_whatever_the_path_says(told: Told) -> None:
     assert " ".join(said).split() == [sys.executable] * 4 + ["python3", sys.executable, "1", sys.executable]
 
 
+@pytest.mark.slow
 def test_they_import_nothing_of_ours_but_agents_and_what_these_stand_on(told: Told) -> None:
     said, raised = told["agents"]
     assert raised == ""
