@@ -68,9 +68,9 @@ def test_interrupted(dbg: Any, tmp_path: Path, untold: None, operation: Operatio
 def in_the_middle(operation: Operation, dbg: Any, folder: Path, after: float) -> bool:
     """Whether it was interrupted before it had ended. What is held here, Spark lets go of with it."""
     made = operation.prepare(dbg, folder)
-    timer = interrupt(after)
     came = True
     try:
+        timer = interrupt(after)  # of which the first moments are within: it may come before anything was asked
         found = operation.act(made)
         timer.join()
         time.sleep(0.01)
