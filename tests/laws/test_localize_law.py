@@ -46,9 +46,7 @@ def much_is_found() -> Iterator[None]:
     """A law about what is found says nothing where nothing is."""
     _seen.clear()
     yield
-    few = _seen["asked"] < 100  # of these a share is chance
-    assert _seen["asked"] > 0, _seen
-    assert _seen["culprit"] >= (1 if few else _seen["asked"] / 4), _seen
+    assert _seen["culprit"] * 4 >= _seen["asked"] > 0, _seen
 
 
 def wrong(output: Any) -> bool:
