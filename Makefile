@@ -44,9 +44,10 @@ test test-all: test-python $(if $(SOME),,test-cluster) $(if $(NODE),test-panel t
 # What the JVMs of tests share, so that they start in half the time.
 QUICK := SPARK_SUBMIT_OPTS="$$($(BIN)/python -m tests.jvm)"
 
+# What the JVMs share is made on one core while the other checks the types.
 test-python: $(VENV)/.has-test $(if $(NODE),panel)
 	$(BIN)/ruff check .
-	$(BIN)/mypy
+	@$(BIN)/python -m tests.jvm > /dev/null & echo $(BIN)/mypy; $(BIN)/mypy; checked=$$?; wait && exit $$checked
 	$(QUICK) $(if $(SOME),LAW_EXAMPLES=5) $(BIN)/python -m pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder $(if $(SOME),-m "not slow")
 
 # On executors that are processes of their own: faults, and the laws of capture, strategies and recomputation.

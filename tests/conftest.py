@@ -59,12 +59,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.spark)
     places: dict[tuple[str, str], dict[int, int]] = {}
     for item in items:
-        if item.get_closest_marker("many") and _place(item, places) % 5:
+        if item.get_closest_marker("many") and _place(item, places) % 10:
             item.add_marker(pytest.mark.slow)
 
 
 def _place(item: pytest.Item, places: dict[tuple[str, str], dict[int, int]]) -> int:
-    """Where a program stands in its family: each fifth one makes a Latin square, so no value that stands beside five of another parameter is left out."""
+    """Where a program stands in its family: each tenth one makes a Latin square, so no value that stands beside ten of another parameter is left out."""
     family = item.nodeid.partition("[")[0]
     found = 0
     for name, value in item.callspec.params.items():

@@ -144,6 +144,7 @@ def slow(r):
 # ---- DataFrames --------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_query_is_localized_mined_replayed_and_cleaned_in_sql(totals: Shell) -> None:
     for test in ("checks.at_most(100)", "'total > 100' --where \"who = 'ann'\""):
         found = totals.cell(f"found = %lineage localize totals {test}\nfound")

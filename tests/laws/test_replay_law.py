@@ -149,6 +149,7 @@ def _other(row: Any) -> tuple[Any, ...]:
     return tuple((value or 0) + 1 if name == "a" else value for name, value in row.asDict().items())
 
 
+@pytest.mark.slow
 @HALF
 @given(planted_in_tables(), st.sampled_from(["localize", "lineage"]))
 def test_8_a_cleaned_query_is_a_clean_one_on_what_is_left(dbg: Any, spark: Any, folder: Path, drawn: Any, suspects: str) -> None:

@@ -82,6 +82,7 @@ def test_whatever_is_in_a_text(dbg: Any, spark: Any, tmp_path: Path, form: str) 
     assert step.incomplete == ()
 
 
+@pytest.mark.slow
 def test_lines_of_text_of_which_a_row_has_several(dbg: Any, spark: Any, tmp_path: Path) -> None:
     values = ["one", "two\nlines", None, "", "ends\r", "a\r\nb\n"]
     spark.createDataFrame([(i, value) for i, value in enumerate(values)], "i int, s string").coalesce(1).write.parquet(str(tmp_path / "in"))
@@ -100,6 +101,7 @@ def test_lines_of_text_of_which_a_row_has_several(dbg: Any, spark: Any, tmp_path
     assert "equal to others" in step.incomplete[0]
 
 
+@pytest.mark.slow
 def test_values_of_all_types(dbg: Any, spark: Any, tmp_path: Path) -> None:
     when = datetime.datetime(2026, 3, 29, 1, 30, 0, 123456)
     rows = [
@@ -125,6 +127,7 @@ def test_rows_that_are_equal_are_all_told_and_said_so(dbg: Any, numbers: Any, tm
     assert step.forward([Located.of(str(tmp_path / "numbers.csv"), Unit.ROW, [4])])[0].positions.tolist() == [1, 4, 7, 10]
 
 
+@pytest.mark.slow
 def test_groups_of_which_the_last_digits_vary(dbg: Any, numbers: Any, tmp_path: Path) -> None:
     tenths = numbers.groupBy("k").agg(F.sum(F.col("i") * 0.1).alias("s"), F.collect_list("i").alias("all"))
     step = saved(dbg, lambda: tenths.coalesce(1).write.json(str(tmp_path / "out")))

@@ -360,6 +360,7 @@ def test_columns_of_any_type_and_name_are_shown(spark: Any, dbg: Any, tables: li
     assert len(wide.columns) == 301
 
 
+@pytest.mark.slow
 def test_values_that_python_does_not_have_are_text(spark: Any, dbg: Any) -> None:
     odd = "select id, id % 2 g, cast(unhex(if(id = 1, 'C8FF', '61')) as string) t, date_add(date'9999-12-29', cast(id as int)) d, timestamp_seconds(253402300790 + 5 * id) at from range(5)"
     ids, t, d, g, rows = dbg.marks(*(spark.sql(f"{each} from ({odd})".replace("ROWS", "*") + by) for each, by in (

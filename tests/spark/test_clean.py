@@ -192,6 +192,7 @@ def test_what_cannot_be_cleaned_is_refused_by_name(dbg: Any, spark: Any) -> None
         dbg.clean(run, lambda n: n)
 
 
+@pytest.mark.slow
 def test_an_output_without_a_quality_is_the_worst(dbg: Any) -> None:
     rows = dbg.context.parallelize([(n % 5, float(n % 7)) for n in range(60)] + [(2, math.nan)], 3).reduceByKey(add, 2)
     with dbg.capture():
@@ -258,6 +259,7 @@ def test_records_without_a_hash_or_a_truth_value_are_cleaned(dbg: Any) -> None:
     assert sorted(sums.collect())[3][1] > 10**6
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("at", [False, True])
 def test_of_two_collections_that_are_called_alike_only_the_culprits_are_removed(dbg: Any, at: bool) -> None:
     """Records at the same places of both have the same rids and origins. In later rounds they are found behind a union, or where that is cut."""
@@ -359,6 +361,7 @@ def test_by_lineage_all_rows_that_only_bad_rows_were_made_of_go(dbg: Any, in_mem
     assert sorted(record.record.name for record in found.removed if "name" in record.record) == sorted(f"shop {orders()[n][1]}" for n in (6, 9))
 
 
+@pytest.mark.slow
 def test_rows_are_left_out_inside_of_a_query_or_changed(dbg: Any, in_memory: Any, one_by_one: None) -> None:
     """Of the totals by shop and parity, those that only bad shops are made of."""
     def halves(table: Any) -> Any:

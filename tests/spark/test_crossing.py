@@ -107,6 +107,7 @@ def test_where_nothing_crosses(dbg: Any, spark: Any, frame: Any) -> None:
             wrong()
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("how", ["checkpoint", "localCheckpoint"])
 def test_back_behind_a_checkpoint(how: str, dbg: Any, spark: Any, lines: Any, frame: Any, tmp_path: Path) -> None:
     spark.sparkContext.setCheckpointDir(str(tmp_path / "checkpoints"))
@@ -120,6 +121,7 @@ def test_back_behind_a_checkpoint(how: str, dbg: Any, spark: Any, lines: Any, fr
     assert trace.back_to(frame).back_to(lines).count() == 10
 
 
+@pytest.mark.slow
 def test_back_behind_checkpoints_of_checkpoints(dbg: Any, frame: Any) -> None:
     sums = summed(frame)
     first = sums.localCheckpoint()

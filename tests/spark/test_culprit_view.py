@@ -308,6 +308,7 @@ def test_a_row_is_repaired_and_the_others_are_skipped(dbg: Any, spark: Any, tmp_
     assert asked(view, "result", start=0)["columns"] == ["id", "d"]
 
 
+@pytest.mark.slow
 def test_an_expression_of_sparks_and_null(dbg: Any, spark: Any) -> None:
     texts = spark.createDataFrame([("1", "4"), ("2", "NA")], "id string, v string").coalesce(1)
     view = look(failed(dbg, texts.select("id", F.col("v").cast("int").alias("n")).collect))

@@ -264,6 +264,7 @@ def test_more_culprits_than_are_told_are_said_to_be_more(dbg: Any) -> None:
     ]
 
 
+@pytest.mark.slow
 def test_a_record_larger_than_what_is_kept_of_an_iterator(dbg: Any) -> None:
     def heads(records: Iterator[str]) -> Iterator[str]:
         for record in records:
@@ -315,6 +316,7 @@ def test_the_first_culprit_does_not_wait_for_its_partition(dbg: Any, tmp_path: P
     assert len({c.place for c in culprits}) == 2
 
 
+@pytest.mark.many
 @pytest.mark.usefixtures("untold")
 @pytest.mark.parametrize("ends", [False, True])
 def test_an_early_culprit_is_told_once_whatever_its_record_is(dbg: Any, ends: bool) -> None:
@@ -335,6 +337,7 @@ def test_an_early_culprit_is_told_once_whatever_its_record_is(dbg: Any, ends: bo
     assert len([why for why in culprits.unknown if "gave other records" in why]) == ends
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("untold")
 def test_an_early_culprit_is_left_out_and_repaired_like_any_other(dbg: Any) -> None:
     def slowly(number: int) -> float:
@@ -449,6 +452,7 @@ def test_what_spark_reads_where_an_rdd_is_defined(define: Any, captured: bool, d
     assert define(dbg.context.parallelize(["1", "2"], 2)).count() == 2
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("captured", [True, False])
 def test_sources_that_are_read_within_the_stage_that_crashed(captured: bool, dbg: Any, tmp_path: Path) -> None:
     """Rows of a DataFrame, whole files, pickles: to read them again is to pass through what crashed."""
@@ -474,6 +478,7 @@ def panics(number: int) -> int:
     return number
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("define", [
     lambda rdd: rdd.map(panics), lambda rdd: rdd.filter(panics), lambda rdd: rdd.mapPartitions(lambda numbers: [panics(number) for number in numbers]),
     lambda rdd: rdd.map(lambda n: (n, n)).reduceByKey(operator.add).mapValues(panics),

@@ -18,6 +18,7 @@ def places(spark: Any) -> Any:
     return spark.createDataFrame(ROWS, "zip int, city string, canton string")
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("form", ["ug", "cd"])
 def test_the_rows_of_each_violation(form: str, dbg: Any, places: Any) -> None:
     found = dbg.violations(places, "zip -> city", "zip -> canton", "canton -> zip, city", form=form)

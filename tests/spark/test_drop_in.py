@@ -203,6 +203,7 @@ def test_what_take_computed_of_several_passes_has_its_own_lineage(on: Any) -> No
     assert [n for _, n in first.goBackAll().collect()] == values == [key, key + 1000, key + 2000]
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("save", [
     lambda r, p: r.saveAsTextFile(p), lambda r, p: r.saveAsPickleFile(p), lambda r, p: r.saveAsSequenceFile(p),
     lambda r, p: r.saveAsTextFile(p, "org.apache.hadoop.io.compress.GzipCodec"),

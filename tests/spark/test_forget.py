@@ -98,6 +98,7 @@ def test_spark_may_clean_up_behind_programs_that_are_forgotten(dbg: Any) -> None
     assert [known() for known in programs] == [None] * len(programs)
 
 
+@pytest.mark.slow
 def test_nothing_is_known_of_runs_that_are_forgotten_with_their_programs(dbg: Any, spark: Any, tmp_path: Path) -> None:
     """Neither what their tasks computed, nor what they had read, nor what they wrote: a session of months has as many runs as it likes."""
     (tmp_path / "words.txt").write_text("a b\n" * 50)

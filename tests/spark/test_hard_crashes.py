@@ -115,6 +115,7 @@ def gives_first(numbers: Iterator[int]) -> Iterator[int]:
         deadly(n)
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("behind", [
     lambda rdd: rdd, lambda rdd: rdd.map(str), lambda rdd: rdd.mapPartitions(lambda texts: (str(t) for t in texts)),
     lambda rdd: rdd.mapPartitions(list), lambda rdd: rdd.filter(lambda n: True).flatMap(lambda n: [n, n]),
@@ -314,6 +315,7 @@ def test_every_row_that_a_worker_ends_on(way: str, dbg: Any, spark: Any) -> None
     assert Counter(resumed.result) == Counter(ENDING[way](good).collect())
 
 
+@pytest.mark.slow
 def test_a_table_function_keeps_what_it_has_counted(dbg: Any, spark: Any) -> None:
     rows = spark.createDataFrame([(str(n),) for n in range(1, 5)], "s string").coalesce(1)
     found = culprits_of(dbg, rows.lateralJoin(Running(F.col("s").outer())).collect)

@@ -50,6 +50,7 @@ def interrupt(after: float) -> threading.Timer:
     return timer
 
 
+@pytest.mark.many
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # sockets that PySpark was reading from
 @pytest.mark.parametrize("operation", CELLS)
 def test_interrupted(dbg: Any, tmp_path: Path, untold: None, operation: Operation) -> None:

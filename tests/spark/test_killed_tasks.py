@@ -7,6 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.spark.test_culprits import culprits_of
 
 MANY = 300_000
@@ -38,6 +40,7 @@ def held_up(folder: Path) -> Callable[[str], int]:
     return parse
 
 
+@pytest.mark.slow
 def test_a_partition_whose_task_was_killed_has_all_its_culprits_and_no_half_a_block(dbg: Any, tmp_path: Path) -> None:
     program = dbg.context.textFile(numbers(tmp_path / "numbers.txt"), 2).map(held_up(tmp_path)).map(lambda n: (n % 3, n)).groupByKey(2).mapValues(len)
     (found,) = culprits_of(dbg, program.collect)

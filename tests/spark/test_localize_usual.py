@@ -66,6 +66,7 @@ def test_a_test_counts_once_though_the_task_that_tries_begins_again(dbg: Any) ->
     assert of_null.cost.tests <= plain.cost.tests + 2
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("test", ["error is not null", lambda row: row.error is not None], ids=["SQL", "a function"])
 def test_in_a_query_too(dbg: Any, spark: Any, test: Any) -> None:
     facts = spark.createDataFrame([*FACTS, ("c", -50)], "key string, value int")

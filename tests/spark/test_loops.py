@@ -73,6 +73,7 @@ def bytes_by_iteration(run: Any, ranks: list[Any]) -> list[int]:
     return taken
 
 
+@pytest.mark.slow
 def test_lineage_takes_the_same_for_each_iteration_and_less_where_it_is_skipped(dbg: Any) -> None:
     drawn = random.Random(7)
     pages = [f"p{i}" for i in range(300)]
@@ -168,6 +169,7 @@ def kmeans(dbg: Any, path: Path, strategy: str) -> list[tuple[Any, list[Any], li
     return found
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("strategy", ["auto", "lazy"])
 def test_each_iteration_of_k_means_goes_back_to_the_points_of_each_cluster(dbg: Any, tmp_path: Path, strategy: str) -> None:
     iterations = kmeans(dbg, tmp_path / "points.txt", strategy)

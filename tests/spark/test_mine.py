@@ -253,6 +253,7 @@ def mined(dbg: Any, query: str, **given: Any) -> Any:
     return dbg.mine(run, **given)
 
 
+@pytest.mark.slow
 def test_multiplicities_of_a_query_are_those_that_are_counted_row_by_row(dbg: Any, trips: list[Any]) -> None:
     found = mined(dbg, "select origin, k, sum(dep) total from flown group by 1, 2")
     sizes = Counter((origin, k) for _, origin, _, k in trips)

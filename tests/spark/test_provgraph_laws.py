@@ -75,6 +75,7 @@ def same_in_spark(answer: Any, expected: Any) -> None:
     assert (answer.stopped, len(answer)) == (expected.stopped, len(expected))
 
 
+@pytest.mark.slow
 @FEW
 @given(known=side_by_side(least=6), told=st.sampled_from(["columns", "list"]), data=st.data())
 def test_all_plans_answer_as_the_index_does(spark: Any, known: tuple[Graph, list[set[Any]]], told: str, data: st.DataObject) -> None:

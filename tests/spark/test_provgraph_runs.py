@@ -57,6 +57,7 @@ def test_records_of_a_query(dbg, spark, flights):
             assert sorted(back[name].rids()) == sorted(sources._occurrence(name).rids())
 
 
+@pytest.mark.slow
 def test_values_of_a_query(dbg, spark, flights):
     means = spark.sql("select origin, avg(delay) mean, max(day) + count(*) odd from flights group by origin")
     with dbg.capture("means") as run:

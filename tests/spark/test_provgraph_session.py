@@ -162,6 +162,7 @@ def test_what_cannot_be_done_is_refused_by_name(dbg, triples, given, message):
         dbg.provenance(triples, **given)
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("plan", ["index", "rq"])
 def test_a_workflow_that_does_not_say_which_items_tables_have_adds_no_column(dbg, triples, plan):
     with closing(dbg.provenance(triples, Workflow.of(FLOW), plan)) as graph:

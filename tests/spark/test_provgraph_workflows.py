@@ -51,6 +51,7 @@ def test_what_one_run_wrote_and_others_read_is_one_table(dbg, workflow):
     assert not graph.report.findings
 
 
+@pytest.mark.slow
 def test_values_go_through_files_as_well(dbg, workflow):
     first, second, third, high = workflow
     graph = dbg.provenance([first, second, third], tables={"high": high}, values=True)

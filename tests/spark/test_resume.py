@@ -426,6 +426,7 @@ def joining(texts: list[str], others: list[str]) -> list[str]:
     return texts
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("define", [
     lambda rdd: rdd.aggregateByKey([0, 0], counting, lambda one, other: [one[0] + other[0], one[1] + other[1]]),
     lambda rdd: rdd.combineByKey(lambda text: [text], collecting, lambda one, other: sorted(one + other)).mapValues(sorted),
@@ -573,6 +574,7 @@ def all_at_once(numbers: Iterator[int]) -> list[float]:
     return sorted(60 / number for number in list(numbers))
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("function", [running_totals, firsts, all_at_once])
 @pytest.mark.parametrize("chained", [False, True])
 def test_a_function_that_keeps_something_goes_on_as_if_the_culprits_had_never_been(function: Any, chained: bool, dbg: Any) -> None:

@@ -25,6 +25,7 @@ def loop(sc: Any) -> Any:
     return rdd
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("joined", [
     lambda a, b: a.union(b), lambda a, b: a.zip(b), lambda a, b: a.cartesian(b), lambda a, b: a.coalesce(1),
     lambda a, b: a.repartition(2), lambda a, b: a.join(b), lambda a, b: a.sortByKey(), lambda a, b: a.cache().values(),

@@ -138,6 +138,7 @@ def rewritten(change: Callable[[bytes], bytes]) -> Callable[[Path], None]:
     return each_block(lambda path: path.write_bytes(change(path.read_bytes())))
 
 
+@pytest.mark.many
 @pytest.mark.parametrize(
     ("damage", "error", "message"),
     [

@@ -39,6 +39,7 @@ def located(found: Any) -> list[Any]:
     return sorted([one.path, one.unit.value, one.positions.tolist()] for one in found)
 
 
+@pytest.mark.slow
 def test_saved_steps_answer_as_live_ones_do(dbg: Any, made: Any, tmp_path: Path) -> None:
     live = {step.name: step for step in dbg.pipeline.steps}
     opened = bigdebug.open(dbg.save(tmp_path / "saved", list(made), lineage=True))

@@ -37,6 +37,7 @@ def small_splits(sc: Any, path: str) -> Any:
     return sc.newAPIHadoopFile(path, *TEXT, conf={"mapreduce.input.fileinputformat.split.maxsize": "25"})
 
 
+@pytest.mark.many
 @pytest.mark.parametrize(
     ("save", "reader"),
     [

@@ -116,6 +116,7 @@ def test_two_thousand_culprits(dbg: Any, spark: Any) -> None:
     assert found.table().rows[0][0] == "2,000"
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("python", [False, True])
 def test_more_culprits_than_are_told_are_said_to_be_more(python: bool, dbg: Any, spark: Any) -> None:
     crashing = F.udf(lambda n: 1 // (n % 1), "long")("id") if python else F.expr("1 / (id % 1)")

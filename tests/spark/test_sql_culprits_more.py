@@ -204,6 +204,7 @@ def test_of_what_an_aggregate_may_not_compute_that_is_said(dbg: Any, spark: Any,
     assert why.startswith(f"{aggregate.partition('(')[0]}() computes what it is given only as long as it has to")
 
 
+@pytest.mark.many
 @pytest.mark.usefixtures("untold", "unhurried")
 @pytest.mark.parametrize("kind", ["python", "spark"])
 @pytest.mark.parametrize("largest", [7, 2**40])
@@ -579,6 +580,7 @@ def raising_all(*given: Any) -> str:
 VALUES = "(null, null, null, null, null, null, null, null), (1Y, 2S, 3, 4L, float(0.1), double('NaN'), true, 'é'), (-128Y, 0S, 0, -9223372036854775808L, float('inf'), -0.0D, false, '')"
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("legacy", [False, True])
 def test_functions_over_arrow_are_given_what_spark_gives_them(legacy: bool, dbg: Any, spark: Any) -> None:
     name = "spark.sql.legacy.execution.pythonUDF.pandas.conversion.enabled"
@@ -649,6 +651,7 @@ def test_what_does_not_fit_beside_what_crashes(case: str, dbg: Any, spark: Any) 
     assert [row.i for row in dbg.runs[-1].resume(skip=True).result] == [i for i in range(len(values)) if i not in crashing]
 
 
+@pytest.mark.slow
 def test_sources_above_what_a_strict_reader_does_not_read(dbg: Any, spark: Any, tmp_path: Path) -> None:
     """A trace reads all columns: those that the query left alone are not there to fail."""
     (tmp_path / "a.csv").write_text("1,1\nq,z\nx,2\n")
@@ -715,6 +718,7 @@ def test_of_equal_rows_each_has_a_source_of_its_own(dbg: Any, spark: Any, kind: 
     assert sorted(found) == [("x", [2]), ("x", [4]), ("x", [7]), ("y", [5])]
 
 
+@pytest.mark.slow
 def test_bad_rows_on_both_sides_of_a_cogroup(dbg: Any, spark: Any) -> None:
     rows = spark.createDataFrame([(i, 0 if i in (3, 14) else 7) for i in range(20)], "id int, n int")
 
@@ -744,6 +748,7 @@ def test_groups_of_a_function_that_needs_two_rows(bad: tuple[int, ...], dbg: Any
     assert len(dbg.runs[-1].resume(skip=True).result) == 20 - len(bad)
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("ranks", ["row_number() over (partition by i % 2 order by i desc) <= 2", "rank() over (partition by i % 2 order by i desc) < 3"])
 def test_the_first_of_each_group_lead_to_their_sources(ranks: str, dbg: Any, spark: Any) -> None:
     """Spark limits the rows in groups below the window, which the query does not say."""

@@ -200,6 +200,7 @@ def test_numbers_of_the_widest_range(dbg: Any, spark: Any) -> None:
     assert [row.id for row in dbg.lineage(counted).where("q = 3").goBackAll().collect()] == [3 * 2**61]
 
 
+@pytest.mark.slow
 def test_a_row_of_many_columns(dbg: Any, spark: Any) -> None:
     wide = spark.range(3).select("id", *((F.col("id") * i).alias(f"c{i}") for i in range(300)))
     row = wide.collect()[1]
@@ -267,6 +268,7 @@ def test_the_first_and_the_last_times_that_there_are(day: datetime, zone: str, d
         time.tzset()
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("key", [
     "date_add(date'2024-01-15', 6650000 * cast(id as int))", "cast(unhex(concat('ff4', id)) as string)", "1e3BD * cast(id as int)",
 ])
@@ -304,6 +306,7 @@ def test_numbers_that_are_none_and_numbers_that_are_close(dbg: Any, spark: Any) 
     assert [dbg.lineage(frame).where(row).goBackAll().count() for row in rows] == [2, 2, 1, 1]
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("indexed", [False, True])
 def test_a_struct_that_is_null_is_a_group_though_its_fields_may_not_be(indexed: bool, dbg: Any, spark: Any) -> None:
     """As toArrow() of Spark 4.3 has it, nothing would be in a struct that is NULL, not even NULL."""

@@ -127,6 +127,7 @@ def test_the_row_that_corrupt_ones_are_joined_with_is_no_culprit(dbg: Any, spark
     assert {("zz", "Z"), ("zz", 1), ("zz", 2)} <= {*might_be(found), *(record for each in blamed(found) for record in each)}
 
 
+@pytest.mark.slow
 def test_what_is_not_there_says_nothing_of_what_was_expected(dbg: Any, spark: Any) -> None:
     """Without the 20 it is what was expected; but the weight may be what is wrong, and without that there is nothing to look at."""
     facts = spark.createDataFrame([("k", 20), ("k", 1), ("k", 2), ("j", 1)], "k string, v int")
@@ -161,6 +162,7 @@ def test_a_row_that_moves_up_into_the_place_of_another_makes_nobody_a_culprit(db
     assert {(99, "c", 1, 900.0)} in blamed(found)
 
 
+@pytest.mark.slow
 def test_values_of_all_types_are_expected(dbg: Any, spark: Any) -> None:
     schema = "k binary, t timestamp, d decimal(9,2), a array<int>, m map<string,int>, r struct<x:int,y:string>, n double"
     made = "first(a) a", "first(m) m", "first(r) r", "sum(d) d", "max(t) t", "max(n) n"

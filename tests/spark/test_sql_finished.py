@@ -178,6 +178,7 @@ def test_whatever_the_action(dbg: Any, spark: Any, shuffling: Any, action: str, 
         assert sorted(culprit.record.k for culprit in run.culprits) == [BAD] * (ROWS // KEYS)
 
 
+@pytest.mark.slow
 def test_queries_that_failed_before_crowd_nothing_out(dbg: Any, spark: Any, shuffling: Any) -> None:
     for _ in range(20):
         with pytest.raises(AnalysisException):
@@ -218,6 +219,7 @@ def test_culprits_have_their_sources_and_the_query_goes_on_without_them(dbg: Any
     assert Counter(map(tuple, resumed.result)) == Counter(map(tuple, wanted.collect()))
 
 
+@pytest.mark.slow
 def test_a_join_that_read_a_large_partition_in_parts(dbg: Any, spark: Any, shuffling: Any) -> None:
     shuffling(
         adaptive__skewJoin__skewedPartitionThresholdInBytes="1000", adaptive__skewJoin__skewedPartitionFactor="1.0", adaptive__advisoryPartitionSizeInBytes="1000",

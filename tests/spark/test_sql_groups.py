@@ -222,6 +222,7 @@ def doubled(batches: Any) -> Any:
         yield data.assign(v=data.v * 2)
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("strategy", ["auto", "inject"])
 def test_a_function_over_partitions_is_opaque(strategy: str, dbg: Any, rows: Any) -> None:
     parts = rows.repartition(3, "id")

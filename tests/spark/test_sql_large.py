@@ -30,6 +30,7 @@ def path(spark: Any, tmp_path_factory: Any) -> Any:
     return path
 
 
+@pytest.mark.slow
 def test_a_large_trace_stays_in_spark(dbg: Any, spark: Any, path: Path, tight: None) -> None:
     numbers = spark.read.parquet(str(path))
     others = spark.range(4).selectExpr("id k", "id * 10 w")

@@ -174,6 +174,7 @@ def test_all_rows_as_a_whole_and_rows_by_a_key_of_ones_own(dbg: Any, spark: Any)
         assert named(dbg.localize(sold, test, key=key)) == [{(6, 2, -900.0)}]
 
 
+@pytest.mark.slow
 def test_what_depends_on_the_order_of_records_is_said_to(dbg: Any, spark: Any) -> None:
     rows = [(i % 2, -1 if i in (0, 8) else i) for i in range(10)]
     first = spark.createDataFrame(spark.sparkContext.parallelize(rows, 1), "k int, v int").groupBy("k").agg(F.first("v").alias("v"), F.count("*").alias("n"))
@@ -239,6 +240,7 @@ def test_nothing_of_the_users_is_left_changed(dbg: Any, spark: Any, tmp_path: An
     assert cached(spark.sparkContext) <= held
 
 
+@pytest.mark.slow
 def test_of_many_wrong_rows_those_of_the_fewest_records_are_looked_at(dbg: Any, spark: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     rows = [(k, -1) for k in range(9) for _ in range(9 - k)]
     totals = spark.createDataFrame(rows, "k int, v int").groupBy("k").agg(F.sum("v").alias("total"))

@@ -50,6 +50,7 @@ def drawing(calls: Any) -> Any:
 BEHIND_A_SHUFFLE = "rand behind a shuffle"
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("name", ["rand", "rand in an aggregate", "sample", "clock", "udf"])
 def test_what_is_drawn_is_kept(name: str, dbg: Any, numbers: Any) -> None:
     frame = programs(numbers)[name]
@@ -336,6 +337,7 @@ def test_a_question_decides_by_no_order_of_arrival(dbg: Any, numbers: Any) -> No
     assert dbg.lineage(lists).where("k = 3").goBackAll()["numbers.parquet"].count() == 143
 
 
+@pytest.mark.slow
 def test_the_first_of_a_window(dbg: Any, numbers: Any) -> None:
     by = Window.partitionBy("k")
     frame = numbers.withColumn("f", F.first("id").over(by.orderBy("id"))).where("f = 3")
@@ -367,6 +369,7 @@ def test_the_row_of_each_key_that_was_kept(dbg: Any, spark: Any) -> None:
         dbg.lineage(rows.dropDuplicates(["k"]).where("z > 0")).goBackAll().count()
 
 
+@pytest.mark.slow
 def test_the_rows_that_a_count_in_no_order_chose(dbg: Any, spark: Any) -> None:
     rows = spark.createDataFrame([(i, i % 3) for i in range(12)], "id int, k int").repartition(3)
     in_no_order = Window.partitionBy("k").rowsBetween(Window.unboundedPreceding, Window.currentRow)
@@ -486,6 +489,7 @@ def test_each_aggregate_of_spark_is_known(spark: Any) -> None:
     assert not [name for name in SETTLED if any(pattern.match(f"{name}(") for pattern in patterns)]
 
 
+@pytest.mark.many
 @pytest.mark.parametrize(("cut", "needed"), [
     ("limit 2147483647", 1), ("limit 2147483644 offset 3", 4), ("limit 999 offset 1", 2), ("limit 5 offset 2147483000", 0),
 ])

@@ -55,6 +55,7 @@ def test_what_it_skips_is_behind_its_rows(asked: str, dbg: Any, spark: Any) -> N
         assert (rows[0] in first.goNextAll().collect()) == (0 in behind), strategy
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("sql", ["select id from s order by id limit 0 offset 3", "select id from s order by id offset 20", "select id from s limit 5 offset 2147483000"])
 def test_who_skips_all_is_answered_alike(sql: str, dbg: Any, spark: Any) -> None:
     behind = []

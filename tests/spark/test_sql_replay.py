@@ -155,6 +155,7 @@ def test_rows_that_were_drawn_are_not_drawn_anew(dbg: Any, spark: Any, tables: d
     assert Counter(drawn.collect()) == Counter(rows[1:])
 
 
+@pytest.mark.slow
 def test_a_replay_over_rows_in_partitions_is_compared_with_their_names_in_the_run(dbg: Any, spark: Any) -> None:
     """They are numbered as they are read, which another query than the replay's own could not tell from drawing."""
     rows = spark.createDataFrame(spark.sparkContext.parallelize([(i, i % 3) for i in range(12)], 4), "id int, k int")

@@ -89,6 +89,7 @@ def test_groups_go_on_without_the_rows_that_crashed(way: str, dbg: Any, flights:
     assert sorted(found) == GROUPS[way]
 
 
+@pytest.mark.slow
 def test_a_group_goes_on_with_its_other_rows(dbg: Any, flights: Any) -> None:
     run = failed(dbg, flights.groupBy(F.lit(1).alias("one")).agg(total("dep").alias("t")))
     assert [row.t for row in run.resume(skip=True).result] == [17.0]
@@ -204,6 +205,7 @@ def test_a_repair_that_gives_what_crashes_again_is_reported(dbg: Any, flights: A
         run.resume(repair=lambda row: row)
 
 
+@pytest.mark.slow
 def test_more_culprits_than_are_told_are_left_out_and_not_repaired(dbg: Any, spark: Any) -> None:
     run = failed(dbg, spark.range(10_010).select(F.expr("1 / (id div 10005)").alias("x")))
     resumed = run.resume(skip=True)

@@ -389,6 +389,7 @@ def test_a_file_that_is_read_twice_is_refused(dbg: Any, spark: Any, tmp_path: Pa
         dbg.lineage(spark.read.parquet(path, path)).goBackAll().count()
 
 
+@pytest.mark.slow
 def test_text_of_a_bounded_length_keeps_its_type(dbg: Any, spark: Any) -> None:
     spark.conf.set("spark.sql.preserveCharVarcharTypeInfo", "true")
     try:

@@ -34,6 +34,7 @@ def test_to_both_sides_of_a_self_join(dbg: DebugSession, chosen: Any) -> None:
     assert sorted(row.p for row in ahead.collect()) == [0, 1]
 
 
+@pytest.mark.slow
 def test_to_both_branches_of_a_union(dbg: DebugSession, chosen: Any) -> None:
     counted = chosen.union(chosen.where("id > 4")).groupBy("id").count()
     assert ids(dbg.lineage(counted).where("id = 2").back_to(chosen)) == [2]
@@ -71,6 +72,7 @@ def test_from_a_row_that_has_nothing_on_one_side(dbg: DebugSession, rows: Any, c
     assert [row.other for row in trace.where("id = 5").back_to(other).collect()] == [5]
 
 
+@pytest.mark.slow
 def test_to_a_source_under_two_aliases(dbg: DebugSession, spark: Any) -> None:
     made = spark.createDataFrame([(1, 1, 2, 0), (2, 1, 9, 0), (9, 2, None, 5)], "id int, k int, nxt int, b int")
 

@@ -48,6 +48,7 @@ def test_ties_that_decide_nothing(dbg: DebugSession, rows: Any) -> None:
     assert dbg.lineage(sorted_rows).where("id = 7").count() == 1
 
 
+@pytest.mark.slow
 def test_a_window_whose_order_tells_rows_apart(dbg: DebugSession, rows: Any) -> None:
     counted = numbered(rows, "id").where("n % 2 = 0").groupBy("k").count()
     assert sorted(row.id for row in dbg.lineage(counted).where("k = 2").goBackAll().collect()) == [2, 12]  # what was numbered before it

@@ -251,6 +251,7 @@ def test_sums_that_overflow_of_what_had_finished_are_found(dbg: Any, rows: Any) 
     assert sorted(culprit.exception_type for culprit in found) == ["ArithmeticException", "NumberFormatException"]
 
 
+@pytest.mark.slow
 def test_what_is_computed_behind_a_shuffle_is_looked_at_for_all_rows(dbg: Any, rows: Any) -> None:
     """Spark puts a projection above an aggregate into it: that is computed of its groups, none of which had come to that."""
     keyed = rows.select("id", F.expr("if(id in (1, 2, 39), 'x', string(id))").alias("k")).filter(crashing(35) >= 0)
@@ -309,12 +310,14 @@ TWICE: dict[str, tuple[Callable[[Any], Any], list[int]]] = {
 }
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("why", TWICE)
 def test_where_rows_are_looked_at_twice_none_is_told_twice(why: str, dbg: Any, rows: Any) -> None:
     make, expected = TWICE[why]
     assert numbers(failed(dbg, make(rows)).culprits) == expected
 
 
+@pytest.mark.slow
 def test_a_worker_that_ends_behind_the_first_culprits(dbg: Any, rows: Any) -> None:
     def function(number: int) -> int:
         if number == 30:
@@ -374,6 +377,7 @@ def test_files_that_may_have_been_cut_otherwise_are_looked_at_as_a_whole(dbg: An
         spark.conf.unset("spark.sql.files.openCostInBytes")
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("cached", ["source", "between"])
 def test_what_was_read_from_a_cache_is_looked_at_as_a_whole(cached: str, dbg: Any, rows: Any) -> None:
     kept = (rows if cached == "source" else rows.repartition(PARTITIONS, "id")).cache()

@@ -147,6 +147,7 @@ def test_think_time_builds_what_was_declared(dbg: Any, spark: Any, views: None) 
         assert len(lineage.goBackAll()["orders"].rids()) == 30
 
 
+@pytest.mark.slow
 def test_an_index_of_what_was_used_is_enough_where_records_go_one_way(dbg: Any, spark: Any, views: None) -> None:
     sql = """select o.region, count(*) n from lines l join orders o on l.o = o.o
              where l.o in (select o from lines group by o having sum(id) > 4900) group by o.region"""
@@ -160,6 +161,7 @@ def test_an_index_of_what_was_used_is_enough_where_records_go_one_way(dbg: Any, 
         assert list(dbg.lineage(frame).where(rows[0]).goBackAll()["lines"].rids()) == list(plain.rids())
 
 
+@pytest.mark.slow
 def test_an_index_knows_what_no_row_was_made_of(dbg: Any, spark: Any, views: None) -> None:
     frame = spark.sql("select mode, s from (select mode, sum(id) s, count(*) n from lines group by mode) where s > 1e9 or mode = 'sea' order by s")
     group = dbg.lineage(frame).goBack(1)
@@ -244,6 +246,7 @@ def test_another_declaration_takes_the_place_of_the_first(dbg: Any, spark: Any, 
     assert within.where("mode = 'air'").toDF().where("price <= 5").count() == 0
 
 
+@pytest.mark.slow
 def test_a_pruned_index_invents_nothing_ahead(dbg: Any, spark: Any, views: None) -> None:
     sql = "select l.id, o.region from lines l join orders o on l.o = o.o order by l.id limit 5"
     frame = spark.sql(sql)

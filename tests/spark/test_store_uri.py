@@ -227,6 +227,7 @@ def test_runs_that_cannot_be_removed_are_all_forgotten_and_go_later(dbg: Any, se
     assert server.keys("lake/lineage") == []
 
 
+@pytest.mark.slow
 def test_a_block_that_is_lost_between_two_questions_is_derived(dbg: Any, path: str) -> None:
     counts = words(dbg, path)
     with dbg.capture() as run:
@@ -283,6 +284,7 @@ def test_a_file_uri_is_a_directory(dbg: Any, spark: Any, path: str, tmp_path: Pa
         assert behind(counts, "7") == SEVENS
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("strategy", ["auto", "lazy"])
 def test_where_tasks_do_not_reach_the_store_the_driver_has_their_blocks(spark: Any, path: str, strategy: str) -> None:
     """A store in the memory of each process, as an example: the run says so, and its lineage is whole."""

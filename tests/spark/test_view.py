@@ -71,6 +71,7 @@ def test_a_view_of_an_rdd_program_steps_from_an_output_to_its_sources(dbg, built
     assert view.trace.count() == 4
 
 
+@pytest.mark.slow
 def test_a_view_of_a_query_looks_at_each_source_of_a_join(dbg, spark, built, monkeypatch):
     spark.createDataFrame([(1, "ada"), (2, "bob"), (3, None)], "id int, name string").createOrReplaceTempView("people")
     spark.createDataFrame([(1, 5.0), (1, float("nan")), (2, 7.0)], "who int, paid double").createOrReplaceTempView("bills")

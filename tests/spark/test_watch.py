@@ -477,6 +477,7 @@ def test_a_driver_that_says_nothing(dbg: Any) -> None:
 # ---- hangs --------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.many
 @pytest.mark.parametrize(("define", "given"), [
     (lambda rdd, hold: rdd.map(str).map(int).map(hold).map(str), 7),
     (lambda rdd, hold: rdd.filter(lambda n: hold(n) >= 0), 7),

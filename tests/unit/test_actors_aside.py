@@ -685,6 +685,7 @@ def test_overlapping_trials_leave_streams_and_warnings_as_they_were(home):
     assert (sys.stdout, [*warnings.filters], logging.Logger.handle, builtins.open) == (out, filters, handle, opened)
 
 
+@pytest.mark.slow
 def test_threads_that_print_while_others_are_tried_do_not_end_the_process(tmp_path):
     """``print`` of Python 3.11 holds no reference to the stream that it writes to."""
     script = """

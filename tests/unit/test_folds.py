@@ -79,6 +79,7 @@ EXCHANGES: dict[str, Callable[[], Exchanged]] = {
 records = st.lists(st.tuples(st.sampled_from(["a", "b"]), st.integers(0, 9)), max_size=8)
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("kind", EXCHANGES)
 @given(st.lists(records, min_size=2, max_size=3), records, st.data())
 def test_a_set_gives_what_the_program_gives(kind: str, partitions: list[list[Any]], other: list[Any], data: st.DataObject) -> None:

@@ -98,6 +98,7 @@ class Context:
         return self._call(None)
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("closed", [0, 1, 2, 5])
 def test_jobs_are_cancelled_though_connections_were_closed(closed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_EVERY", 0.01)

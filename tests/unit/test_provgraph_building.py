@@ -111,6 +111,7 @@ def test_operations_that_do_not_fit_beside_two_items_stand_apart(tmp_path):
     pd.testing.assert_frame_equal(again.sort_values("op", ignore_index=True), some)
 
 
+@pytest.mark.many
 @pytest.mark.parametrize(("every", "kind"), [(1, "range"), (3, "dense"), (50, "sorted")])
 def test_integers_are_found_however_close_they_lie(tmp_path, every, kind):
     rng = np.random.default_rng(7)

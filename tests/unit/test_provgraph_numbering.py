@@ -40,6 +40,7 @@ def test_ranges_have_all_values_and_equal_ones_together(tmp_path_factory, values
     spill.close()
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("prefix", ["", "p" * 1_500])
 def test_a_range_takes_what_it_may_also_where_values_begin_alike(tmp_path, prefix):
     spill, rng = Spill(tmp_path), np.random.default_rng(3)

@@ -338,6 +338,7 @@ def test_large_records_are_sent_before_many_are_held(kind: str, size: int) -> No
     assert frames > 2
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("kind", emissions(2))
 def test_small_records_pass_in_large_chunks(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     sizes: list[int] = []

@@ -58,6 +58,7 @@ def told(function: Callable[..., Any], batches: list[list[str]]) -> list[tuple[s
     return [(value, what.raised.exception, what.together) for value, what in crashes]
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("function", [one_by_one, all_at_once, ahead])
 @given(batches=st.lists(st.lists(st.sampled_from(["1", "2", "x", "y"]), min_size=1, max_size=4), max_size=8))
 def test_every_row_that_crashes(function: Callable[..., Any], batches: list[list[str]]) -> None:
