@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -45,7 +46,7 @@ def recording_cost(sides: Sides, inputs: Inputs, scratch: Path, repeats: int) ->
             seconds, _ = _clock(lambda: queries.plain(QUERIES[number]))
             return seconds
 
-        pairs = alternate(lambda: timed(False), lambda: timed(True), repeats)
+        pairs = alternate(lambda: timed(False), lambda: timed(True), repeats, random.Random(number))
         yield _ratio("P4-DATASETS", f"Q{number}", pairs, inputs, MOST_CAPTURE)
 
 
