@@ -25,17 +25,26 @@ ROUNDS, WARM, TURN = 250, 50, 25
 
 
 def held(dbg: Any) -> dict[str, Any]:
-    """What this process and the store hold; ``ours`` are objects of our own classes, by class."""
+    """What this process and the store hold; ``ours`` are objects of our own classes, by class, and ``names`` those that remember a name of the JVM, each once."""
     settle(dbg.plain_context)
     gc.collect()  # programs are cycles, and what their tasks computed is known while they are there
     dbg.forget()
     [pages] = [line.split()[1] for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmRSS")]
     objects = ours()
-    del objects["Classes"]  # names of the JVM are remembered, each of them once
+    names = objects.pop("Classes")
     return {
         "megabytes": int(pages) / 1024, "threads": threading.active_count(), "files": len(os.listdir("/proc/self/fd")),
-        "stored": sum(1 for _ in dbg.store.rglob("*.block")), "ours": objects,
+        "stored": sum(1 for _ in dbg.store.rglob("*.block")), "ours": objects, "names": names,
     }
+
+
+def at_rest(dbg: Any) -> dict[str, Any]:
+    """What is held where two looks in a row find the same objects: of the last query more may be in progress."""
+    end, before = time.monotonic() + PATIENCE, held(dbg)
+    while (now := held(dbg))["ours"] != before["ours"] and time.monotonic() < end:
+        before = now
+        time.sleep(0.1)
+    return now
 
 
 def soak(spark: Any, folder: Path) -> list[dict[str, Any]]:
@@ -56,12 +65,8 @@ def soak(spark: Any, folder: Path) -> list[dict[str, Any]]:
         if turn % TURN == 0:
             assert len(dbg.runs) == 2 * TURN
             dbg.forget(dbg.runs)
-            found.append(held(dbg))
-    warm = found[WARM // TURN - 1]
-    end = time.monotonic() + PATIENCE
-    while (now := held(dbg))["ours"] - warm["ours"] and time.monotonic() < end:  # of the last query more may be in progress
-        time.sleep(0.1)
-    return [warm, now]
+            found.append(at_rest(dbg))
+    return [found[WARM // TURN - 1], found[-1]]
 
 
 if __name__ == "__main__":
