@@ -10,8 +10,9 @@ from typing import Any
 from pyspark.errors import PySparkException
 from pyspark.sql.types import _parse_datatype_json_value
 
-from bigdebug.datasets.columns import MODEL, VARIABLE, ColumnLineage
+from bigdebug.datasets.columns import ColumnLineage
 from bigdebug.datasets.model import Access, ColumnEdge, Dataset, Field
+from bigdebug.datasets.noderows import MODEL, VARIABLE
 from bigdebug.datasets.plans import Tree
 from bigdebug.datasets.uses import NOTHING
 from bigdebug.spark.datasets.counts import Scan, ids_of, leaves_in
