@@ -51,16 +51,28 @@ LONG = ("test_upstream.py", "test_sql_laws.py", "test_tpch.py", "test_sql_by_nam
 """Modules of minutes. They come first: of two processes that share the modules, neither begins one when the other is about to end."""
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+TURN = os.environ.get("BIGDEBUG_TEST_TURN", "")
+"""``1/3``: of families of programs, every third one from the second on, and those of ``make test``; all of them, if empty."""
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """``pytest -m "not spark"`` is the run of seconds."""
     items.sort(key=lambda item: LONG.index(item.path.name) if item.path.name in LONG else len(LONG))
     for item in items:
         if "spark" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.spark)
+    turn, _, turns = TURN.partition("/")
     places: dict[tuple[str, str], dict[int, int]] = {}
+    others = []
     for item in items:
-        if item.get_closest_marker("many") and _place(item, places) % 10:
+        if item.get_closest_marker("many") and (place := _place(item, places)) % 10:
             item.add_marker(pytest.mark.slow)
+            if TURN and place % int(turns) != int(turn):
+                others.append(item)
+    if others:
+        config.hook.pytest_deselected(items=others)
+        left_out = set(others)
+        items[:] = [item for item in items if item not in left_out]
 
 
 def _place(item: pytest.Item, places: dict[tuple[str, str], dict[int, int]]) -> int:
