@@ -174,6 +174,12 @@ def untold(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The user's exception waits for its culprits, however busy the machine is."""
+    monkeypatch.setattr("bigdebug.spark.crashes.PATIENCE", 60.0)
+
+
+@pytest.fixture
 def unhurried(monkeypatch: pytest.MonkeyPatch) -> None:
     """No culprit is looked for by itself, before the others."""
     monkeypatch.setattr("bigdebug.spark.failing.Failed.soon", None)

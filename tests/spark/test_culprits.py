@@ -381,6 +381,7 @@ def test_threads_that_ask_at_once_are_all_told_of_all(dbg: Any) -> None:
     assert found == [found[0]] * 3
 
 
+@pytest.mark.usefixtures("patient")
 def test_the_exception_tells_of_its_culprits(dbg: Any) -> None:
     with pytest.raises(Exception, match="ZeroDivisionError") as raised, dbg.capture():
         dbg.context.parallelize([1, 0], 2).map(lambda n: 1 // n).collect()
@@ -390,10 +391,18 @@ def test_the_exception_tells_of_its_culprits(dbg: Any) -> None:
 
 
 @pytest.mark.slow
-def test_the_exception_tells_of_one_culprit_where_the_others_take_long(dbg: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bigdebug.spark.crashes.PATIENCE", 6.0)
+def test_the_exception_tells_of_one_culprit_where_the_others_take_long(dbg: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bigdebug.spark.crashes.PATIENCE", 15.0)
+    gate = tmp_path / "told"
+
+    def slowly(number: int) -> float:
+        while number and not gate.exists():
+            time.sleep(0.05)
+        return 1 / number
+
     with pytest.raises(Exception, match="ZeroDivisionError") as raised, dbg.capture() as run:
-        dbg.context.parallelize([0, *[0.5] * 16, 0], 1).map(lambda n: [1 / n, time.sleep(n)]).collect()
+        dbg.context.parallelize([0, 1, 0], 1).map(slowly).collect()
+    gate.touch()
     (note,) = raised.value.__notes__
     assert "1 record crashed so far with ZeroDivisionError" in note
     assert told(run.culprits) == [(0, "ZeroDivisionError", [0])] * 2
@@ -434,6 +443,7 @@ def test_values_that_are_hard_to_show(dbg: Any) -> None:
 
 
 @pytest.mark.many
+@pytest.mark.usefixtures("patient")
 @pytest.mark.parametrize("define", [
     lambda rdd: rdd.sortBy(lambda text: 1 // int(text)), lambda rdd: rdd.map(lambda text: (1 // int(text), text)).sortByKey(),
     lambda rdd: rdd.map(lambda text: 1 // int(text)).zipWithIndex(), lambda rdd: rdd.map(lambda text: (text, 1)).reduceByKey(operator.add).sortBy(lambda kv: 1 // int(kv[0])),

@@ -87,6 +87,7 @@ def test_a_culprit_tells_its_message_and_its_line(dbg: Any, flights: Any) -> Non
     assert "  from " in culprit.text()
 
 
+@pytest.mark.usefixtures("patient")
 def test_the_exception_tells_of_its_culprits(dbg: Any, spark: Any, flights: Any) -> None:
     with pytest.raises(Exception, match="CAST_INVALID_INPUT") as raised, dbg.capture():
         spark.sql("select cast(dep as int) from flights").collect()

@@ -287,6 +287,7 @@ def test_an_aggregate_that_changes_its_columns_is_given_them_as_they_were(dbg: A
     assert sorted(map(tuple, run.resume(skip=True).result)) == [("a", 0.0), ("b", 6.0)]
 
 
+@pytest.mark.usefixtures("patient")
 @pytest.mark.parametrize("captured", [True, False])
 def test_rows_that_are_taken_one_by_one(captured: bool, dbg: Any, spark: Any) -> None:
     rows = spark.createDataFrame([(1, "1"), (2, "NA"), (3, "3")], "id int, v string").coalesce(1).selectExpr("int(v) n")
