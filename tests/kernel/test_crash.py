@@ -84,15 +84,9 @@ def rate(n):
 spark.range(4).select("id", rate("id").alias("r")).collect()"""
 
 
-@pytest.fixture
-def patient(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> Shell:
-    """A shell that waits for culprits as long as it takes."""
-    monkeypatch.setattr("bigdebug.spark.crashes.PATIENCE", 60.0)
-    return shell
-
-
-def test_a_crash_shows_the_cell_the_exception_and_the_culprit_with_its_variables(patient: Shell, capsys: Any) -> None:
-    patient.run_line_magic("colors", "nocolor")
+@pytest.mark.usefixtures("patient")
+def test_a_crash_shows_the_cell_the_exception_and_the_culprit_with_its_variables(shell: Shell, capsys: Any) -> None:
+    shell.run_line_magic("colors", "nocolor")
     for cell, own, told in (
         (CRASH, ["----> 6 prices.collect()", "ValueError: could not convert string to float: 'n/a'"], [
             "bigdebug: 1 record crashed with ValueError: could not convert string to float: 'n/a'", "the first is 'c,n/a'",
@@ -103,7 +97,7 @@ def test_a_crash_shows_the_cell_the_exception_and_the_culprit_with_its_variables
         ]),
     ):  # fmt: skip
         capsys.readouterr()
-        problem = patient.failure(cell)
+        problem = shell.failure(cell)
         said = capsys.readouterr().out
         for text in (*own, *told):
             assert text in said, said
@@ -112,21 +106,22 @@ def test_a_crash_shows_the_cell_the_exception_and_the_culprit_with_its_variables
         assert said.count("Cell In[") >= 2
         assert "%lineage culprits shows all records that crashed; %tb the whole traceback" in said
         assert len(said.splitlines()) < 35, said
-        patient.cell("%tb")
+        shell.cell("%tb")
         assert "java_gateway" in capsys.readouterr().out
         assert problem.__traceback__ is not None
         assert len(frames(problem.__traceback__)) > 4
-    patient.failure("%%lineage named --strategy lazy\nsc.parallelize([0]).map(lambda n: 1 // n).collect()")
+    shell.failure("%%lineage named --strategy lazy\nsc.parallelize([0]).map(lambda n: 1 // n).collect()")
     assert "      1 # %%lineage named --strategy lazy\n----> 2 sc.parallelize([0])" in capsys.readouterr().out
 
 
-def test_other_exceptions_of_spark_and_of_the_user_are_shown_as_ever(patient: Shell, capsys: Any) -> None:
+@pytest.mark.usefixtures("patient")
+def test_other_exceptions_of_spark_and_of_the_user_are_shown_as_ever(shell: Shell, capsys: Any) -> None:
     for cell in ("spark.range(3).select('nothing')", "1 / 0"):
         said = []
         for before in ("%unload_ext bigdebug", "%load_ext bigdebug"):
-            patient.cell(before)
+            shell.cell(before)
             capsys.readouterr()
-            patient.failure(cell)
+            shell.failure(cell)
             said.append(capsys.readouterr().out.split("\n", 3))
         assert said[0][3:] == said[1][3:]
         assert "captured.py" in said[1][3] or "ZeroDivisionError" in said[1][3]

@@ -262,8 +262,8 @@ def test_culprits_are_saved_as_text_and_lead_to_their_lines(dbg: Any, tmp_path: 
     assert "from where is not known: An input of the saved run is no longer what it was" in again.culprits[0].text()
 
 
-def test_culprits_that_were_not_looked_for_before_a_run_was_saved(dbg: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bigdebug.spark.crashes.PATIENCE", 0.0)
+@pytest.mark.usefixtures("untold")
+def test_culprits_that_were_not_looked_for_before_a_run_was_saved(dbg: Any, tmp_path: Path) -> None:
     with pytest.raises(Exception, match="division"), dbg.capture("unasked"):
         dbg.context.parallelize([1, 0], 2).map(lambda n: 1 // n).foreach(print)
     opened = bigdebug.open(str(dbg.save(str(tmp_path / "saved")))).run("unasked")

@@ -95,11 +95,11 @@ def test_the_exception_tells_of_its_culprits(dbg: Any, spark: Any, flights: Any)
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("hurried")
 def test_the_exception_tells_of_one_culprit_where_the_others_take_long(
     dbg: Any, spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """The rows come in batches of a hundred, and what a worker gives in 64 kB: many rows come at once, and one takes until the exception has been told."""
-    monkeypatch.setattr("bigdebug.spark.failing.Failed.soon", 60.0)
     monkeypatch.setattr("bigdebug.spark.crashes.PATIENCE", 20.0)
     gate = tmp_path / "told"
 
