@@ -1,10 +1,12 @@
-"""Interrupting: the stop button at a chosen line of ours. A signal of the system comes at some moment; this one comes at each in turn."""
+"""Interrupting: the stop button at a chosen line of ours, an alarm at a chosen call of anybody's. A signal of the system comes at some moment; this one comes at each in turn."""
 
 from __future__ import annotations
 
 import linecache
+import signal
 import sys
-from collections.abc import Iterator
+import traceback
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 from typing import Any
@@ -46,3 +48,42 @@ def interrupted(after: int, file: str = "/bigdebug/") -> Iterator[Coming]:
             raise
     finally:
         sys.settrace(None)
+
+
+_CALLS = {"call", "c_return"}
+"""Of a profile: where Python looks whether a signal has come, but for loops."""
+
+
+def calls_of(program: Callable[[], object]) -> int:
+    """At how many calls ``rung_at`` can ring."""
+    calls = 0
+
+    def count(frame: FrameType, event: str, argument: object) -> None:
+        nonlocal calls
+        calls += event in _CALLS
+
+    sys.setprofile(count)
+    try:
+        program()
+    finally:
+        sys.setprofile(None)
+    return calls
+
+
+def rung_at(program: Callable[[], object], call: int, handler: Callable[[int, FrameType | None], object]) -> list[str]:
+    """Run a program whose alarm rings at this call of its thread's: by the handler of signals, as Python does. The functions that were running then, if the program goes on; none if it did not ring."""
+    calls, running = 0, list[str]()
+
+    def ring(frame: FrameType, event: str, argument: object) -> None:
+        nonlocal calls
+        calls += event in _CALLS
+        if calls == call and event in _CALLS:
+            running.extend(each.name for each in traceback.extract_stack(frame))
+            handler(signal.SIGALRM, frame)
+
+    sys.setprofile(ring)
+    try:
+        program()
+    finally:
+        sys.setprofile(None)
+    return running

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bigdebug.actors.codes import library
+from bigdebug.actors.outside import from_outside
 from bigdebug.actors.shared import slots, tells
 from bigdebug.trace.positions import Positions
 
@@ -168,7 +169,9 @@ def _same_objects(one: Any, other: Any, close: float) -> bool:
         try:
             if bool(one == other):
                 return True
-        except Exception:  # arrays of other libraries say it of each number
+        except Exception as error:  # arrays of other libraries say it of each number
+            if from_outside(error):
+                raise
             return _same_pieces(one, other, close)
     return _same_pieces(one, other, close)
 

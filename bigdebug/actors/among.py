@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from bigdebug.actors.alike import same_cell
-from bigdebug.actors.aside import from_outside
 from bigdebug.actors.codes import Untried
+from bigdebug.actors.outside import from_outside
 from bigdebug.actors.promises import Broken
 from bigdebug.actors.room import NoRoom
 from bigdebug.shown import shown

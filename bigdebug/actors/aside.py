@@ -5,20 +5,16 @@ from __future__ import annotations
 import contextlib
 import contextvars
 import decimal
-import dis
 import importlib
 import os
-import signal
-import sys
 import threading
-import traceback
 from collections.abc import Callable, Iterator
-from typing import Any
 
 import numpy as np
 
-from bigdebug.actors.barred import Barred, Barrier
+from bigdebug.actors.barred import Barrier
 from bigdebug.actors.codes import Untried
+from bigdebug.actors.outside import from_outside
 from bigdebug.actors.settings import Settings
 from bigdebug.actors.silence import Silence
 
@@ -49,9 +45,10 @@ class _Aside:
                 _ASIDE.reset(token)
 
     def end(self) -> None:
-        """It is over."""
-        self.over = True
-        self._settings.put_back()
+        """It is over, from the first call on."""
+        if not self.over:
+            self.over = True
+            self._settings.put_back()
 
 
 _ASIDE = contextvars.ContextVar[_Aside | None]("bigdebug: a function is being tried", default=None)
@@ -94,14 +91,22 @@ def aside(reads: Callable[[str], None] = lambda _: None) -> Iterator[None]:
     A module that is imported for the first time is imported as without.
     """
     _BARRIER.stand()
-    trial = _Aside(reads)
-    token = _ASIDE.set(trial)
+    trial, before = _Aside(reads), _ASIDE.get()
     try:
+        _ASIDE.set(trial)
         with _SILENCE.kept(), np.errstate(), np.printoptions(), decimal.localcontext():
             yield
     finally:
         trial.end()
-        _ASIDE.reset(token)
+        _ASIDE.set(before)
+
+
+def ended() -> None:
+    """No trial goes on, whatever happened: what interrupts a program may come just as one begins or ends, where ``aside`` has no hold of it."""
+    trial = _ASIDE.get()
+    if trial is not None:
+        trial.end()
+        _ASIDE.set(None)
 
 
 @contextlib.contextmanager
@@ -118,26 +123,3 @@ def stopped() -> Iterator[None]:
         raise Untried(trial.barred or f"it writes {min(map(os.path.basename, trial.vain))!r}, and raised {type(error).__name__}: it may look at that") from error
     if trial is not None and trial.barred:
         raise Untried(trial.barred)
-
-
-def from_outside(error: BaseException) -> bool:
-    """Whether what ended a trial is meant for the program: its user interrupts it, an alarm that he set is over, or another thread throws it into this one."""
-    if isinstance(error, KeyboardInterrupt) or _thrown(error):
-        return True
-    handlers = [signal.getsignal(each) for each in signal.valid_signals()]
-    calls: list[Any] = [getattr(each, "__func__", each) for each in (*handlers, *(getattr(type(each), "__call__", None) for each in handlers))]  # noqa: B004  # whose code is asked for
-    codes = [each.__code__ for each in calls if hasattr(each, "__code__")]
-    return any(frame.f_code in codes for frame, _ in traceback.walk_tb(error.__traceback__))
-
-
-def _thrown(error: BaseException) -> bool:
-    """Whether no code raised it. (Python makes what is thrown into a thread of its class alone. What is raised in C has a text, and is Python's mostly.)"""
-    kind, last = type(error), error.__traceback__
-    of_python = kind.__module__.partition(".")[0] in sys.stdlib_module_names and kind is not TimeoutError
-    if of_python or kind.__module__ == "pyo3_runtime" or (error.args and isinstance(error, Exception)) or isinstance(error, Barred) or last is None:
-        return False
-    while last.tb_next is not None:
-        last = last.tb_next
-    code = last.tb_frame.f_code.co_code
-    of_cython = len(code) <= 6  # which has frames without code
-    return not of_cython and 0 <= last.tb_lasti < len(code) and dis.opname[code[last.tb_lasti]] not in ("RAISE_VARARGS", "RERAISE")

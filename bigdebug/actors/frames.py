@@ -12,6 +12,7 @@ from bigdebug.actors.aside import being_tried
 from bigdebug.actors.cells import Cells, UnseenError
 from bigdebug.actors.files import runs_of
 from bigdebug.actors.items import Items
+from bigdebug.actors.outside import from_outside
 from bigdebug.actors.places import NOWHERE, Places
 from bigdebug.trace.across.located import Extent
 
@@ -86,7 +87,9 @@ def _seen(frame: Any) -> Cells | None:
     """What a frame holds; None if there are cells of which nobody tells what they hold."""
     try:
         return Cells.of(frame)
-    except Exception:  # of what the cells are
+    except Exception as error:  # of what the cells are
+        if from_outside(error):
+            raise
         return None
 
 
@@ -98,5 +101,7 @@ def _why_not(known: _Known, frame: Any) -> str:
         return "" if frame.index is known.index and known.cells.same(frame) else CHANGED
     except UnseenError:
         return UNSEEN
-    except Exception:  # of what the cells are now
+    except Exception as error:  # of what the cells are now
+        if from_outside(error):
+            raise
         return CHANGED

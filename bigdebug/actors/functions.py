@@ -11,7 +11,7 @@ import numpy as np
 
 from bigdebug.actors.actor import Home
 from bigdebug.actors.apart import Copies
-from bigdebug.actors.aside import being_tried
+from bigdebug.actors.aside import being_tried, ended
 from bigdebug.actors.associations import Associations, Groups, Pairs, Unknown, all_of_all, made_of
 from bigdebug.actors.bare import bare
 from bigdebug.actors.beside import Beside
@@ -152,6 +152,8 @@ class FrameFunction:
             return seen, [], why.note
         except Broken as promise:
             return None, [], str(promise)
+        finally:
+            ended()
 
     def _trial(self, args: tuple[Any, ...], kwargs: dict[str, Any], beside: Beside) -> Function:
         """What calls the function so that nobody sees it: each time it remembers what it does now."""

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from bigdebug.actors.committed import Check, Facts, Kept
+from bigdebug.actors.outside import from_outside
 from bigdebug.errors import ActorError, BigdebugError, StoreError, UnknownActorError
 from bigdebug.store.home import HOME, home
 
@@ -68,10 +69,10 @@ class ActorHome:
         slug = re.sub(r"[^A-Za-z0-9]+", "-", name).strip("-")[:40] or "actor"
         told = facts(f"{slug}-{secrets.token_hex(8)}")
         with self._writing():
-            self.root.mkdir(parents=True, exist_ok=True, mode=0o700)
+            _made(self.root)
             for parent in told.within:
                 self._check(parent)
-                (self.root / f"{parent}{_PARTS}").mkdir(exist_ok=True, mode=0o700)
+                _made(self.root / f"{parent}{_PARTS}")
                 (self.root / f"{parent}{_PARTS}" / told.id).touch(0o600)
             return told, Registration(self.root / f"{told.id}{_OPEN}", told.dump())
 
@@ -92,8 +93,8 @@ class ActorHome:
                     "This actor was dropped: what contains it has committed without it", value=actor, remedy="Commit the parts before the whole.",
                 ) from gone
             finally:
-                shutil.rmtree(part, ignore_errors=True)
                 registration.close()
+                removed(part)
 
     def fail(self, actor: str, registration: Registration, told: dict[str, Any]) -> None:
         """An actor will not commit: say why."""
@@ -146,14 +147,14 @@ class ActorHome:
         for suffix in (_OPEN, _CLOSING, _FAILED):
             (self.root / f"{actor}{suffix}").unlink(missing_ok=True)
         for folder in (actor, f"{actor}{_PARTS}"):
-            shutil.rmtree(self.root / folder, ignore_errors=True)
+            removed(self.root / folder)
 
     def link(self, source: str, target: str) -> None:
         """Say that ``target`` takes what ``source`` gives. Raises ActorError where that would be a cycle."""
         if source == target or target in self._upstream(source):
             raise ActorError("A flow does not come back to where it began", value=f"{source} -> {target}", remedy="Link each step of a loop as an actor of its own.")
         with self._writing():
-            (self.root / _LINKS).mkdir(exist_ok=True, mode=0o700)
+            _made(self.root / _LINKS)
             (self.root / _LINKS / f"{source}@{target}").touch(0o600)
 
     # ---- reading ----------------------------------------------------------------------------------------------
@@ -240,6 +241,8 @@ class ActorHome:
         except FileNotFoundError:
             return []
         except OSError as problem:
+            if from_outside(problem):
+                raise
             raise StoreError(f"The home of actors cannot be read: {problem.strerror}", value=str(folder), remedy="Check the permissions of the directory.") from problem
 
     def _registered(self, path: Path) -> Facts:
@@ -262,11 +265,30 @@ class ActorHome:
         try:
             yield
         except OSError as problem:
+            if from_outside(problem):
+                raise
             full = " The disk is full." if problem.errno == errno.ENOSPC else ""
             raise StoreError(
                 f"The home of actors cannot be written: {problem.strerror or problem}.{full}".rstrip("."), value=str(self.root),
                 remedy=f"Name a directory that you may write by {HOME}, or by home=.",
             ) from problem
+
+
+def _made(folder: Path) -> None:
+    """Make a directory, and those above it, if it is not there. (``mkdir`` takes what interrupts it for what it finds.)"""
+    if not folder.is_dir():
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+
+
+def removed(folder: Path) -> None:
+    """Take away a directory, if it is there; what cannot be removed stays."""
+    shutil.rmtree(folder, onerror=_stays)
+
+
+def _stays(*what: Any) -> None:
+    error = what[-1][1]
+    if from_outside(error):
+        raise error
 
 
 def _held(path: Path) -> bool:

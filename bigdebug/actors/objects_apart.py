@@ -12,6 +12,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from bigdebug.actors.codes import Untried, library, live
+from bigdebug.actors.outside import from_outside
 from bigdebug.actors.shared import slots, tells
 from bigdebug.shown import shown
 
@@ -52,6 +53,8 @@ def object_apart(value: Any, apart: Copying) -> Any:
     try:
         told = _of_count(value) if kind is itertools.count else value.__reduce_ex__(4) if reduce is None else reduce(value)
     except Exception as error:  # of a type's own code
+        if from_outside(error):
+            raise
         raise uncopied(value, error) from error
     if isinstance(told, str):
         if kind.__module__.partition(".")[0] == "numpy" and kind is not np.ufunc:  # a function

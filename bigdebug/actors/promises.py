@@ -17,10 +17,11 @@ import numpy as np
 import numpy.typing as npt
 
 from bigdebug.actors.alike import Close, same, same_unordered
-from bigdebug.actors.aside import aside, from_outside, stopped
+from bigdebug.actors.aside import aside, stopped
 from bigdebug.actors.bare import bare
 from bigdebug.actors.codes import Untried
 from bigdebug.actors.columns import Column
+from bigdebug.actors.outside import from_outside
 from bigdebug.actors.rows_apart import few_of
 from bigdebug.shown import shown
 from bigdebug.trace.positions import Positions, distinct
@@ -112,7 +113,7 @@ def probed(frame: pd.DataFrame, owners: Owners, call: Callable[[Any], Any], read
         for each in chain(chosen, owners.more()):
             if len(found) >= len(chosen) and sum(_length(probe.result) for probe in found) >= ENOUGH:
                 break
-            if any(np.array_equal(each, probe.owners) for probe in found):  # of large groups there is always the same one
+            if any(_equal(each, probe.owners) for probe in found):  # of large groups there is always the same one
                 continue
             found.append(_tried(frame, owners, each, call))
             if perf_counter() - began > MOST_SECONDS:
@@ -169,10 +170,15 @@ def kept(probes: list[Probe], result: Any, owners: Owners, of_result: Column) ->
         there = every[mine][np.argsort(of_every[mine], kind="stable")]
         order = np.argsort(tried, kind="stable")
         alone, others = bare(probe.result).iloc[order], whole.iloc[there]
-        if not np.array_equal(tried[order], np.sort(of_every[mine])) or not (same(alone, others, Close(owners.close, probe.floats)) or same_unordered(alone, others, tried[order])):
+        if not _equal(tried[order], np.sort(of_every[mine])) or not (same(alone, others, Close(owners.close, probe.floats)) or same_unordered(alone, others, tried[order])):
             raise Broken("it gave something else of a few rows alone than of the same rows among all others")
         seen = seen or bool(len(order))
     return seen
+
+
+def _equal(one: Positions, other: Positions) -> bool:
+    """Whether they are the same ones. (What interrupts numpy's own answer it takes for a no.)"""
+    return len(one) == len(other) and bool((one == other).all())
 
 
 def _floats(rows: Any) -> npt.NDArray[np.float64]:

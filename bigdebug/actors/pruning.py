@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
-import shutil
 import time
 from collections.abc import Iterator
 from datetime import timedelta
 
 from bigdebug.actors.actor import Home, home_of
-from bigdebug.actors.home import ActorHome
+from bigdebug.actors.home import ActorHome, removed
 from bigdebug.errors import ActorError, BigdebugError
 
 
@@ -65,6 +64,6 @@ def _remove_halves(home: ActorHome) -> None:
         if home.captures(actor):
             continue
         if path.is_dir():
-            shutil.rmtree(path, ignore_errors=True)
+            removed(path)
         else:
             path.unlink(missing_ok=True)

@@ -15,6 +15,7 @@ from functools import partial
 from multiprocessing.process import BaseProcess
 from types import BuiltinFunctionType, FrameType, FunctionType, MethodType
 from typing import Any
+from weakref import WeakSet
 
 from bigdebug.actors.barred import FILES, STARTS, TOLD
 from bigdebug.actors.codes import UNHEARD, library
@@ -32,72 +33,79 @@ class Silence:
         self._mine = mine
         self._follows = follows
         self._lock = threading.Lock()
-        self._count = 0
+        self._kept = WeakSet[_Kept]()
         self._undo: list[Callable[[], None]] = []
         self._streams: deque[_Muted] = deque(maxlen=_STREAMS)
 
     @contextmanager
     def kept(self) -> Iterator[None]:
-        """Within, it is kept."""
-        with self._lock:
-            if not self._count:
-                self._undo = [self._mute("stdout"), self._mute("stderr"), self._unwarned(), self._unlogged(), self._unshown(), self._followed(), *self._told()]
-            else:  # a thread that a trial left behind may keep it long
-                self._undo += [self._mute(name) for name in ("stdout", "stderr") if not isinstance(getattr(sys, name), _Muted)]
-            self._count += 1
+        """Within, it is kept. Where an interruption leaves something of it, that says what it is to say, and is put back behind the next trial."""
+        mine = _Kept()
         try:
+            with self._lock:
+                first = not self._kept
+                self._kept.add(mine)
+                for name in ("stdout", "stderr"):  # also those that came since: a thread that a trial left behind may keep it long
+                    self._mute(name)
+                if first:
+                    self._unwarned()
+                    self._unlogged()
+                    self._unshown()
+                    self._followed()
+                    self._told()
             yield
         finally:
             with self._lock:
-                self._count -= 1
-                while not self._count and self._undo:
-                    self._undo.pop()()
+                self._kept.discard(mine)
+                while not self._kept and self._undo:
+                    self._undo[-1]()
+                    self._undo.pop()
 
-    def _mute(self, name: str) -> Callable[[], None]:
+    def _mute(self, name: str) -> None:
         out = getattr(sys, name)
         if out is None or isinstance(out, _Muted):  # a program without a terminal; one of ours that somebody put back
-            return lambda: None
+            return
         muted = next((each for each in self._streams if each.of(out)), None)
         if muted is None:
             muted = _Muted(out, self._mine)
             self._streams.append(muted)
-        return _replaced(sys, name, muted)
+        self._replace(sys, name, muted)
 
-    def _unwarned(self) -> Callable[[], None]:
+    def _unwarned(self) -> None:
         """A filter that matches in trials alone. What is ignored is not noted as told: the real call tells it."""
         entry: Any = ("ignore", _Matching(self._mine), Warning, None, 0)
         there: Any = warnings.filters
-        there.insert(0, entry)
 
         def undo() -> None:
             now: Any = warnings.filters
             for filters in (there, now):  # who catches warnings meanwhile puts that one back
                 filters[:] = [each for each in filters if each is not entry]
 
-        return undo
+        self._undo.append(undo)
+        there.insert(0, entry)
 
-    def _unlogged(self) -> Callable[[], None]:
+    def _unlogged(self) -> None:
         handle, mine = logging.Logger.handle, self._mine
 
         def silent(logger: logging.Logger, record: logging.LogRecord) -> None:
             if not mine():
                 handle(logger, record)
 
-        return _replaced(logging.Logger, "handle", silent)
+        self._replace(logging.Logger, "handle", silent)
 
-    def _unshown(self) -> Callable[[], None]:
+    def _unshown(self) -> None:
         """What a kernel of Jupyter sends to its notebook: displays, widgets, bars of progress."""
         session = getattr(sys.modules.get("jupyter_client.session"), "Session", None)
         if session is None:
-            return lambda: None
+            return
         send, mine = session.send, self._mine
 
         def unsent(this: Any, *args: Any, **options: Any) -> Any:
             return None if mine() else send(this, *args, **options)
 
-        return _replaced(session, "send", unsent)
+        self._replace(session, "send", unsent)
 
-    def _followed(self) -> Callable[[], None]:
+    def _followed(self) -> None:
         """Threads that are started in a trial are in it. (Python has no event of that before 3.12.) Those of the user's are to their end, also workers of a pool that he makes, and what they raise
         nobody hears; those that a package starts it may keep for the real call.
         """
@@ -109,17 +117,19 @@ class Silence:
                 thread.run = partial(follows(users).run, partial(self._unheard, thread.run) if users else thread.run)
             start(thread)
 
-        return _replaced(threading.Thread, "start", followed)
+        self._replace(threading.Thread, "start", followed)
 
     def _unheard(self, run: Callable[[], None]) -> None:
         with self.kept(), suppress(BaseException):
             run()
 
-    def _told(self) -> list[Callable[[], None]]:
+    def _told(self) -> None:
         """Functions that Python has no event of, in a trial: writing to a descriptor, pipes with names, and processes that are started by ``spawn``."""
-        return [self._telling(BaseProcess, "start", STARTS), *(self._telling(os, name, FILES if name.startswith("mk") else "it writes a file") for name in UNHEARD & vars(os).keys())]
+        self._telling(BaseProcess, "start", STARTS)
+        for name in UNHEARD & vars(os).keys():
+            self._telling(os, name, FILES if name.startswith("mk") else "it writes a file")
 
-    def _telling(self, owner: Any, name: str, why: str) -> Callable[[], None]:
+    def _telling(self, owner: Any, name: str, why: str) -> None:
         call, mine = getattr(owner, name), self._mine
 
         def told(*args: Any, **options: Any) -> Any:
@@ -127,19 +137,22 @@ class Silence:
                 sys.audit(TOLD, why)
             return call(*args, **options)
 
-        return _replaced(owner, name, told)
+        self._replace(owner, name, told)
+
+    def _replace(self, owner: Any, name: str, made: Any) -> None:
+        """Another attribute in the place of one, which is put back unless somebody has put a third one there."""
+        before = getattr(owner, name)
+
+        def undo() -> None:
+            if getattr(owner, name) is made:
+                setattr(owner, name, before)
+
+        self._undo.append(undo)
+        setattr(owner, name, made)
 
 
-def _replaced(owner: Any, name: str, made: Any) -> Callable[[], None]:
-    """Another attribute in the place of one, and what puts that back, unless somebody has put a third one there."""
-    before = getattr(owner, name)
-    setattr(owner, name, made)
-
-    def undo() -> None:
-        if getattr(owner, name) is made:
-            setattr(owner, name, before)
-
-    return undo
+class _Kept:
+    """Who keeps it: one trial, as long as it is there."""
 
 
 def _starting(frame: FrameType | None) -> Any:

@@ -17,9 +17,10 @@ import numpy as np
 from bigdebug.actors.alike import same_cell
 from bigdebug.actors.among import FIRST, MOST, OTHERWISE, Call, Copied, raised, seen_among, some_of
 from bigdebug.actors.apart import Apart, Copies
-from bigdebug.actors.aside import aside, from_outside, stopped
+from bigdebug.actors.aside import aside, ended, stopped
 from bigdebug.actors.beside import Beside
 from bigdebug.actors.codes import Untried, library
+from bigdebug.actors.outside import from_outside
 from bigdebug.actors.promises import MOST_SECONDS, Broken
 from bigdebug.actors.room import MOST_BYTES, NoRoom, Room
 from bigdebug.actors.shared import all_atoms, tells
@@ -88,6 +89,8 @@ class Trial:
             if from_outside(error):
                 raise
             self._why = raised(error)
+        finally:
+            ended()
         if self._unseen:
             log.debug("bigdebug: records behind the first were not tried: %s", self._unseen)  # aside, nobody would hear it
 

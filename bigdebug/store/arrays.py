@@ -128,7 +128,8 @@ def write_array(home: Path, file: str, values: Integers) -> Listed:
     checksums.add(raw)
     sums = checksums.data()
     path = home / file
-    path.parent.mkdir(parents=True, exist_ok=True)
+    if not path.parent.is_dir():  # else mkdir would take an exception of a signal's handler for that
+        path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("wb") as out:
         out.write(raw)
         out.write(sums)

@@ -1,0 +1,65 @@
+"""What interrupts a program may come anywhere in what is noted of its steps, and ends it there: nothing takes it for an error of its own, and no trial stays behind."""
+
+from __future__ import annotations
+
+import random
+import signal
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from bigdebug import actors
+from bigdebug.actors.aside import being_tried
+from tests.interrupting import calls_of, rung_at
+
+FRAME = pd.DataFrame({"x": np.arange(60.0), "city": [f"c{n % 7}" for n in range(60)]})
+
+PLACES = 30
+"""At how many of a program's calls the alarm rings, drawn from all."""
+
+
+def _rows():
+    step = actors.rows(lambda f: f)
+    step(step(FRAME))
+
+
+def _groups():
+    actors.groups(lambda f: f.groupby("city").sum(), by="city")(FRAME)
+
+
+def _generator():
+    list(actors.generator(lambda records: (each for each in records), each=True)(range(10)))
+
+
+@pytest.mark.parametrize("error", [TimeoutError, type("Over", (BaseException,), {})])
+@pytest.mark.parametrize("call", [_rows, _groups, _generator])
+def test_an_alarm_ends_its_program_wherever_it_rings(tmp_path, monkeypatch, call, error):
+    monkeypatch.setenv("BIGDEBUG_HOME", str(tmp_path / "home"))
+    unheard = []
+    monkeypatch.setattr(sys, "unraisablehook", lambda told: unheard.append(told.exc_type))
+
+    def rings(number, frame):
+        raise error("over")
+
+    before = signal.signal(signal.SIGALRM, rings)
+    try:
+        call()  # what is imported and remembered once
+        places = calls_of(call)
+        out, state = sys.stdout, random.getstate()
+        for place in sorted({random.Random(number).randrange(1, places) for number in range(PLACES)}):
+            unheard.clear()
+            try:
+                where = rung_at(call, place, rings)
+            except error:
+                assert not being_tried()
+                Path(tmp_path / "file").write_text("x")  # which a trial may not
+            else:  # it rang where no exception leaves: where a generator was closed, or in what numpy makes a no of
+                assert error in unheard or not where or "array_equal" in where, where
+            assert random.getstate() == state
+        call()
+        assert sys.stdout is out  # what an interruption left is put back behind the next trial
+    finally:
+        signal.signal(signal.SIGALRM, before)
