@@ -227,6 +227,8 @@ class Sender:
             self._send(post, claim)
             self._claim = None
         except DatasetsError as trouble:
+            if self._over:  # the spool is closed with the session, and the collector has not answered before
+                return 0.0
             self._say(trouble.what)
             self._failures += 1
             return self._pace.pause(self._failures, self._chance)

@@ -545,11 +545,11 @@ def test_thousands_of_steps_and_files_are_joined_by_an_index(tmp_path: Path) -> 
         pairs = [((w.path, 0), (r.path, 0)) for w, r in zip(writes, reads, strict=True)]
         steps.append(PlainStep(f"s{number}", reads, writes, pairs, number, number + 0.5))
     found = pipeline(steps)
-    began = time.perf_counter()
+    began = time.thread_time()
     flow = found.backward("/d1500/part-3", lines=[1])
     assert (len(flow.steps), flow.sources[0].extent.path) == (1_500, "/d0/part-3")
     assert len(found.forward("/d0/part-3", lines=[1]).steps) == 1_500
-    assert time.perf_counter() - began < 10
+    assert time.thread_time() - began < 10
 
 
 def test_all_of_what_is_joined_by_hashes_is_all_of_it() -> None:

@@ -1039,11 +1039,11 @@ def test_what_was_tried_on_some_rows_is_exact_by_the_word_of_its_user_and_a_note
 
 def test_too_much_is_not_copied_and_it_takes_no_time(home):
     model = np.zeros(1 << 30, np.uint8)
-    began = time.perf_counter()
+    began = time.thread_time()
     for much in (model, types.SimpleNamespace(layers=[{"weights": model}])):
         with pytest.raises(Untried, match="too much"):
             Apart().of(holding(much))
-    assert time.perf_counter() - began < 0.5
+    assert time.thread_time() - began < 0.5
     for much in ([[n] for n in range(200)], dict.fromkeys(range(5_000)), pd.DataFrame({"a": np.zeros(5_000)}), pd.Index(np.zeros(5_000)), set(range(5_000))):
         with pytest.raises(Untried, match="too much"):
             Apart(Room(30_000, 100)).of(holding(much))

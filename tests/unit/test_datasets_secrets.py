@@ -231,10 +231,10 @@ def test_of_secrets_of_single_queries_the_last_are_known_and_those_of_the_settin
         secrets.learn({"password": f"Q7query{i:06d}"}, passing=True)
     said = secrets.text("Q7settings9z Q7query000000 Q7query010049")
     assert said == f"{MASKED} Q7query000000 {MASKED}"
-    began = time.monotonic()
+    began = time.thread_time()
     for _ in range(20):
         secrets.text("select 1 from t" * 20)
-    assert time.monotonic() - began < 4
+    assert time.thread_time() - began < 4
 
 
 def test_what_threads_learn_at_once_is_known_of_all() -> None:
@@ -278,13 +278,13 @@ def test_the_key_of_a_cipher_is_called_nothing_and_taken_out(said: str) -> None:
     "(password) values " + "'\\" * 24_000, "password=" + "'\"\\" * 15_000, "(" * 60_000 + "token" * 399, "(" + "token" * 12_000, "--eyJtoken" * 6_400, "eyJ-" * 15_000,
 ])
 def test_texts_that_open_again_and_again_take_no_time(said: str) -> None:
-    began = time.monotonic()
+    began = time.thread_time()
     without_secrets(said)
-    assert time.monotonic() - began < 2
+    assert time.thread_time() - began < 2
 
 
 @pytest.mark.parametrize("said", ["aes_encrypt(" * 5_000, "aes_encrypt((a" * 4_000, "aes_encrypt(" + "'" * 60_000, "aes_encrypt(" + "()" * 30_000])
 def test_looking_for_keys_of_ciphers_takes_no_time(said: str) -> None:
-    began = time.monotonic()
+    began = time.thread_time()
     without_secrets(said)
-    assert time.monotonic() - began < 2
+    assert time.thread_time() - began < 2

@@ -109,7 +109,7 @@ def test_whatever_a_collector_does_nothing_is_lost(spool: Spool, name: str) -> N
         assert [kind for job, kind in arrived if job == f"job {n}"] == ["START", "COMPLETE"]
 
 
-def test_nobody_waits_for_a_collector(spool: Spool) -> None:
+def test_nobody_waits_for_a_collector(spool: Spool, caplog: pytest.LogCaptureFixture) -> None:
     with collecting([hang] * 100) as collector:
         sending = sender(spool, collector.url)
         began = time.perf_counter()
@@ -119,6 +119,9 @@ def test_nobody_waits_for_a_collector(spool: Spool) -> None:
         began = time.perf_counter()
         sending.close(0.1)
         assert time.perf_counter() - began < 2
+        spool.close()
+    sending._thread.join(9)
+    assert "closed" not in caplog.text  # the session is over, and so is what its thread has to say
 
 
 def test_a_dead_collector_is_named_and_asked_ever_less(spool: Spool, caplog: pytest.LogCaptureFixture) -> None:

@@ -307,7 +307,7 @@ def test_a_store_that_is_locked_for_long_delays_nobody_and_is_written_by_itself(
     began = time.monotonic()
     for i in range(1, 41):
         store.record(again(i))
-    assert time.monotonic() - began < 1.5  # half a second once, not each time
+    assert time.monotonic() - began < 5  # a second once; 40 where each waits
     other.execute("ROLLBACK")
     until = time.monotonic() + 10
     while other.execute("SELECT COUNT(*) FROM process").fetchone() != (41,) and time.monotonic() < until:

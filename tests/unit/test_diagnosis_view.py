@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -156,11 +157,11 @@ def watched() -> Iterator[tuple[DiagnosisView, Search, list[Any]]]:
     view, told = bigdebug.view(search), list[Any]()
     view.hear(lambda said: told.append((threading.current_thread(), said["content"])))
     yield view, search, told
-    assert not [each for each in threading.enumerate() if each.name == "bigdebug search" and not each.join(2) and each.is_alive()]
+    assert not [each for each in threading.enumerate() if each.name == "bigdebug search" and not each.join(9) and each.is_alive()]
 
 
 def until_over(search: Search, told: list[Any]) -> list[Any]:
-    for _ in range(200):
+    for _ in range(900):
         if told and told[-1][1]["state"] in ("ended", "failed"):
             break
         threading.Event().wait(0.01)
@@ -171,7 +172,7 @@ def test_a_view_made_before_the_search_tells_of_it_and_not_in_its_thread(watched
     view, search, told = watched
     assert asked(view, "diagnosis")["state"] == "waiting"
     assert not [each for each in threading.enumerate() if each.name == "bigdebug search"]
-    budget = Budget()
+    budget, began = Budget(), time.monotonic()
     with search.running(budget):
         assert search.shown
         for tests in range(40):
@@ -179,7 +180,7 @@ def test_a_view_made_before_the_search_tells_of_it_and_not_in_its_thread(watched
             search.wait(0.01)
         search.diagnosis = FOUND
     states = until_over(search, told)
-    assert 2 <= len(states) <= 8  # ten a second, not forty
+    assert 2 <= len(states) <= 4 + 10 * (time.monotonic() - began)  # ten a second, not forty
     assert [each["at"] for each in states] == sorted(each["at"] for each in states)
     assert states[0]["state"] == "running"
     assert states[-1]["diagnosis"]["verdict"] == AMBIGUOUS

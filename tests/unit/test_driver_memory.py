@@ -86,7 +86,7 @@ def growth(folder: Path, partitions: int, records: int) -> tuple[int, list[int]]
     write(folder / "store", partitions, records)
     environment = {"BIGDEBUG_MEMORY": str(BOUND), "PYTHONPATH": str(ROOT), "PATH": "", "TMPDIR": str(folder), "MALLOC_TRIM_THRESHOLD_": "65536", "MALLOC_MMAP_THRESHOLD_": "65536"}
     command = [sys.executable, "-c", ASKED, str(folder / "store"), str(partitions)]
-    done = subprocess.run(command, env=environment, cwd=ROOT, capture_output=True, text=True, check=False, timeout=120)
+    done = subprocess.run(command, env=environment, cwd=ROOT, capture_output=True, text=True, check=False, timeout=600)
     assert done.returncode == 0, done.stderr
     taken, *found = map(int, done.stdout.split())
     return taken, found

@@ -166,26 +166,22 @@ def test_processes_that_build_at_one_place_leave_one_whole_index(tmp_path):
 
 
 REPLACING = """
-    import time
-    began, n = time.monotonic(), 0
-    while time.monotonic() - began < float(sys.argv[2]):
-        n += 1
+    for n in range(1, 41):
         some = pd.DataFrame({"src": [f"a{n % 2}", f"b{n % 2}"], "dst": [f"b{n % 2}", f"c{n % 2}"], "op": "R"})
         bigdebug.provenance(some, at=sys.argv[1], replace=True, progress=False)
-    print(n)
 """
 
 
 def test_who_opens_an_index_while_it_is_replaced_gets_the_one_or_the_other(tmp_path):
     bigdebug.provenance(pd.DataFrame({"src": ["a0", "b0"], "dst": ["b0", "c0"], "op": "R"}), at=tmp_path / "index", progress=False)
-    with begun(REPLACING, tmp_path, tmp_path / "index", 2) as writer:
+    with begun(REPLACING, tmp_path, tmp_path / "index") as writer:
         seen = set()
         while writer.poll() is None:
             graph = bigdebug.open(tmp_path / "index")
             number = graph.first(limit=1)[0][1]
             assert list(graph.ancestors(f"c{number}")) == [f"b{number}", f"a{number}"]
             seen.add(number)
-        assert int(writer.stdout.read()) > 1
+    assert writer.returncode == 0
     assert seen == {"0", "1"}
     assert [one.name for one in tmp_path.iterdir()] == ["index"]
 
