@@ -19,7 +19,7 @@ from bigdebug.trace.run import Run
 from bigdebug.views.culpritview import CulpritView
 from bigdebug.views.payload import VERSION
 from bigdebug.views.traceview import TraceView
-from tests.spark.code_that_crashes import plain
+from tests.spark.code_that_crashes import number, plain
 
 
 def failed(dbg: Any, action: Callable[[], Any]) -> Run:
@@ -171,7 +171,7 @@ def test_a_function_without_a_name_is_called_with_what_it_calls_as_that_is_now(d
 def test_a_function_that_is_not_of_the_notebook_or_not_of_one_record_is_not_taken_by_its_name(dbg: Any, cell: Any) -> None:
     names = cell("def number(text): return int(text)")
     records = dbg.context.parallelize([("a", "x")], 1)
-    for crash in (records.mapValues(names["number"]), records.map(plain), records.values().map(int)):
+    for crash in (records.mapValues(names["number"]), records.map(number), records.values().map(int)):
         view = look(failed(dbg, crash.collect))
         fix = asked(view, "culprit", number=0)["fix"]
         assert (fix["defined"], fix["by"]) == (None, None)
