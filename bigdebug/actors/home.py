@@ -282,13 +282,14 @@ def _made(folder: Path) -> None:
 
 def removed(folder: Path) -> None:
     """Take away a directory, if it is there; what cannot be removed stays."""
-    shutil.rmtree(folder, onerror=_stays)
-
-
-def _stays(*what: Any) -> None:
-    error = what[-1][1]
-    if from_outside(error):
-        raise error
+    if not folder.exists():
+        return
+    try:
+        shutil.rmtree(folder)
+    except OSError as problem:
+        if from_outside(problem):
+            raise
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _held(path: Path) -> bool:
