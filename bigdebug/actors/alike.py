@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from bigdebug.actors.codes import library
-from bigdebug.actors.outside import from_outside
 from bigdebug.actors.shared import slots, tells
+from bigdebug.outside import from_outside
 from bigdebug.trace.positions import Positions
 
 CLOSE = 4 * 2.0**-52

@@ -14,9 +14,9 @@ import numpy as np
 
 from bigdebug.actors.alike import same_cell
 from bigdebug.actors.codes import Untried
-from bigdebug.actors.outside import from_outside
 from bigdebug.actors.promises import Broken
 from bigdebug.actors.room import NoRoom
+from bigdebug.outside import from_outside
 from bigdebug.shown import shown
 
 OTHERWISE = "it gave something else of a record alone than of the same record among others, so an output is not made of the record read last alone"

@@ -18,11 +18,11 @@ import numpy as np
 from bigdebug.actors.codes import Untried, library
 from bigdebug.actors.frames_apart import array_apart, pandas_apart
 from bigdebug.actors.objects_apart import object_apart, uncopied
-from bigdebug.actors.outside import from_outside
 from bigdebug.actors.room import Room
 from bigdebug.actors.rows_apart import rows_apart
 from bigdebug.actors.shared import ATOMS, Shared, all_atoms, filled, fixed
 from bigdebug.actors.spaces import Spaces
+from bigdebug.outside import from_outside
 
 
 class Apart:

@@ -14,9 +14,9 @@ import numpy as np
 
 from bigdebug.actors.barred import Barrier
 from bigdebug.actors.codes import Untried
-from bigdebug.actors.outside import from_outside
 from bigdebug.actors.settings import Settings
 from bigdebug.actors.silence import Silence
+from bigdebug.outside import from_outside
 
 
 class _Aside:

@@ -12,8 +12,8 @@ from bigdebug.actors.aside import being_tried
 from bigdebug.actors.cells import Cells, UnseenError
 from bigdebug.actors.files import runs_of
 from bigdebug.actors.items import Items
-from bigdebug.actors.outside import from_outside
 from bigdebug.actors.places import NOWHERE, Places
+from bigdebug.outside import from_outside
 from bigdebug.trace.across.located import Extent
 
 if TYPE_CHECKING:

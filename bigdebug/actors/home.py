@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import Any
 
 from bigdebug.actors.committed import Check, Facts, Kept
-from bigdebug.actors.outside import from_outside
 from bigdebug.errors import ActorError, BigdebugError, StoreError, UnknownActorError
+from bigdebug.outside import from_outside
 from bigdebug.store.home import HOME, home
 
 _ID = re.compile(r"[A-Za-z0-9-]{1,80}")

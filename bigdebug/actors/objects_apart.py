@@ -12,8 +12,8 @@ from typing import Any, Protocol
 import numpy as np
 
 from bigdebug.actors.codes import Untried, library, live
-from bigdebug.actors.outside import from_outside
 from bigdebug.actors.shared import slots, tells
+from bigdebug.outside import from_outside
 from bigdebug.shown import shown
 
 _ITERATORS: tuple[type[Any], ...] = (type(iter([])), type(iter(())), type(iter(range(0))), type(iter("")), itertools.count)

@@ -21,8 +21,8 @@ from bigdebug.actors.aside import aside, stopped
 from bigdebug.actors.bare import bare
 from bigdebug.actors.codes import Untried
 from bigdebug.actors.columns import Column
-from bigdebug.actors.outside import from_outside
 from bigdebug.actors.rows_apart import few_of
+from bigdebug.outside import from_outside
 from bigdebug.shown import shown
 from bigdebug.trace.positions import Positions, distinct
 

@@ -72,7 +72,7 @@ def _first(sources: Sequence[str], encoding: str) -> list[str] | None:
     if not all(map(os.path.isfile, sources)):
         return None
     found: list[str] = []
-    with ExitStack() as files, suppress(ValueError):  # lines that cannot be decoded are met when they are read
+    with ExitStack() as files, suppress(UnicodeError):  # lines that cannot be decoded are met when they are read
         found.extend(some_lines(iter(_Read([files.enter_context(open(path, encoding=encoding)) for path in sources]))))
     return found
 

@@ -20,10 +20,10 @@ from bigdebug.actors.apart import Apart, Copies
 from bigdebug.actors.aside import aside, ended, stopped
 from bigdebug.actors.beside import Beside
 from bigdebug.actors.codes import Untried, library
-from bigdebug.actors.outside import from_outside
 from bigdebug.actors.promises import MOST_SECONDS, Broken
 from bigdebug.actors.room import MOST_BYTES, NoRoom, Room
 from bigdebug.actors.shared import all_atoms, tells
+from bigdebug.outside import from_outside
 from bigdebug.shown import shown
 
 log = logging.getLogger("bigdebug")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import signal
 import sys
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -21,23 +22,33 @@ PLACES = 30
 """At how many of a program's calls the alarm rings, drawn from all."""
 
 
-def _rows():
+def _rows(folder):
     step = actors.rows(lambda f: f)
     step(step(FRAME))
 
 
-def _groups():
+def _groups(folder):
     actors.groups(lambda f: f.groupby("city").sum(), by="city")(FRAME)
 
 
-def _generator():
+def _generator(folder):
     list(actors.generator(lambda records: (each for each in records), each=True)(range(10)))
 
 
+def _files(folder):
+    actors.to_csv(actors.read_csv(folder / "in.csv"), folder / "out.csv", index=False)
+
+
+def _lines(folder):
+    actors.lines(lambda lines: (line for line in lines), each=True)(folder / "in.csv", folder / "out.txt")
+
+
 @pytest.mark.parametrize("error", [TimeoutError, type("Over", (BaseException,), {})])
-@pytest.mark.parametrize("call", [_rows, _groups, _generator])
-def test_an_alarm_ends_its_program_wherever_it_rings(tmp_path, monkeypatch, call, error):
+@pytest.mark.parametrize("program", [_rows, _groups, _generator, _files, _lines])
+def test_an_alarm_ends_its_program_wherever_it_rings(tmp_path, monkeypatch, program, error):
     monkeypatch.setenv("BIGDEBUG_HOME", str(tmp_path / "home"))
+    FRAME.to_csv(tmp_path / "in.csv", index=False)
+    call = partial(program, tmp_path)
     unheard = []
     monkeypatch.setattr(sys, "unraisablehook", lambda told: unheard.append(told.exc_type))
 

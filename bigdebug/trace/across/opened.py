@@ -15,6 +15,7 @@ from typing import IO, Any
 import pyarrow as pa
 
 from bigdebug.errors import SourceChangedError, UntraceableError
+from bigdebug.outside import from_outside
 from bigdebug.trace.textlines import local_path
 
 PIECE = 4 << 20
@@ -76,6 +77,8 @@ def opened(path: str) -> Iterator[IO[bytes]]:
     except FileNotFoundError as gone:
         raise SourceChangedError("A file is not there any more", value=path, remedy="Restore it, and its records can be counted again.") from gone
     except (EOFError, zlib.error, lzma.LZMAError, UnicodeError, OSError) as problem:
+        if from_outside(problem):
+            raise
         raise UntraceableError(f"A file cannot be read: {problem}", value=path, remedy="Its records are counted as the whole file.") from problem
 
 

@@ -7,6 +7,7 @@ import stat
 from hashlib import blake2b
 from typing import BinaryIO
 
+from bigdebug.outside import from_outside
 from bigdebug.trace.across.located import FileStamp
 from bigdebug.trace.textlines import local_path
 
@@ -35,7 +36,9 @@ def stamp_of(path: str, digest: bool = True) -> FileStamp | None:
                 return None
             content = _digest(file, status.st_size) if digest else ""
             after = os.fstat(file.fileno())
-    except (OSError, ValueError):  # the latter for a path that can be of no file
+    except (OSError, ValueError) as problem:  # the latter for a path that can be of no file
+        if from_outside(problem):
+            raise
         return None
     same = (status.st_size, status.st_mtime_ns) == (after.st_size, after.st_mtime_ns)
     return FileStamp(status.st_size, status.st_mtime_ns, content if same else "")

@@ -8,6 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from bigdebug.errors import UntraceableError
+from bigdebug.outside import from_outside
 from bigdebug.trace.across.cuts import counting
 from bigdebug.trace.across.located import Extent, Unit
 from bigdebug.trace.across.opened import PIECE, file_at, opened, pieces, plain
@@ -55,6 +56,8 @@ def _reading(extent: Extent, read: Callable[[Any], Any]) -> Any:
     try:
         return read(parquet.ParquetFile(path) if extent.form.lower() == "parquet" else orc.ORCFile(path))
     except (OSError, pa.ArrowException) as problem:
+        if from_outside(problem):
+            raise
         raise UntraceableError(f"A file cannot be read: {problem}", value=extent.path, remedy="Its records are counted as the whole file.") from problem
 
 

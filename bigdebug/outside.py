@@ -1,4 +1,4 @@
-"""Outside: what ends a step and is meant for the program around it, so nobody who handles the errors of a step, or his own, keeps it."""
+"""Outside: an exception that is meant for the program around a step. Nobody who handles the errors of the step, or of his own notes of it, keeps it."""
 
 from __future__ import annotations
 
@@ -7,8 +7,6 @@ import signal
 import sys
 import traceback
 from typing import Any
-
-from bigdebug.actors.barred import Barred
 
 
 def from_outside(error: BaseException) -> bool:
@@ -25,7 +23,7 @@ def _thrown(error: BaseException) -> bool:
     """Whether no code raised it. (Python makes what is thrown into a thread of its class alone. What is raised in C has a text, and is Python's mostly.)"""
     kind, last = type(error), error.__traceback__
     of_python = kind.__module__.partition(".")[0] in sys.stdlib_module_names and kind is not TimeoutError
-    if of_python or kind.__module__ == "pyo3_runtime" or (error.args and isinstance(error, Exception)) or isinstance(error, Barred) or last is None:
+    if of_python or kind.__module__ == "pyo3_runtime" or (error.args and isinstance(error, Exception)) or last is None:
         return False
     while last.tb_next is not None:
         last = last.tb_next
