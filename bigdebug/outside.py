@@ -6,17 +6,35 @@ import dis
 import signal
 import sys
 import traceback
+from functools import partial
 from typing import Any
 
 
 def from_outside(error: BaseException) -> bool:
-    """Whether an exception is meant for the program, wherever it came: its user interrupts it, an alarm that he set is over, or another thread throws it into this one."""
-    if isinstance(error, KeyboardInterrupt) or _thrown(error):
+    """Whether an exception is meant for the program, wherever it came, also where a library tells it in words of its own: its user interrupts it, an alarm that he set is over, or another thread
+    throws it into this one.
+    """
+    if _thrown(error):
         return True
-    handlers = [signal.getsignal(each) for each in signal.valid_signals()]
-    calls: list[Any] = [getattr(each, "__func__", each) for each in (*handlers, *(getattr(type(each), "__call__", None) for each in handlers))]  # noqa: B004  # whose code is asked for
-    codes = [each.__code__ for each in calls if hasattr(each, "__code__")]
-    return any(frame.f_code in codes for frame, _ in traceback.walk_tb(error.__traceback__))
+    codes, seen = _handlers(), set[int]()
+    told: BaseException | None = error
+    while told is not None and id(told) not in seen:
+        if isinstance(told, KeyboardInterrupt) or any(frame.f_code in codes for frame, _ in traceback.walk_tb(told.__traceback__)):
+            return True
+        seen.add(id(told))
+        told = told.__cause__
+    return False
+
+
+def _handlers() -> list[Any]:
+    """The codes of the functions that signals call."""
+    calls = []
+    for number in signal.valid_signals():
+        handler: Any = signal.getsignal(number)
+        while isinstance(handler, partial):
+            handler = handler.func
+        calls += [getattr(handler, "__func__", handler), getattr(type(handler), "__call__", None)]  # noqa: B004  # whose code is asked for
+    return [call.__code__ for call in calls if hasattr(call, "__code__")]
 
 
 def _thrown(error: BaseException) -> bool:

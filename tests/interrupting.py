@@ -6,7 +6,7 @@ import linecache
 import signal
 import sys
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from types import FrameType
 from typing import Any
@@ -70,14 +70,18 @@ def calls_of(program: Callable[[], object]) -> int:
     return calls
 
 
-def rung_at(program: Callable[[], object], call: int, handler: Callable[[int, FrameType | None], object]) -> list[str]:
-    """Run a program whose alarm rings at this call of its thread's: by the handler of signals, as Python does. The functions that were running then, if the program goes on; none if it did not ring."""
+def rung_at(program: Callable[[], object], call: int, handler: Callable[[int, FrameType | None], object], within: Collection[str] = ()) -> list[str]:
+    """Run a program whose alarm rings at this call of its thread's, or of those that functions ``within`` make or begin with: by the handler of signals, as Python does. The functions that were
+    running then, if the program goes on; none if it did not ring.
+    """
     calls, running = 0, list[str]()
 
     def ring(frame: FrameType, event: str, argument: object) -> None:
         nonlocal calls
-        calls += event in _CALLS
-        if calls == call and event in _CALLS:
+        if event not in _CALLS or (within and frame.f_code.co_name not in within):
+            return
+        calls += 1
+        if calls == call:
             running.extend(each.name for each in traceback.extract_stack(frame))
             handler(signal.SIGALRM, frame)
 

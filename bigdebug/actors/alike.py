@@ -139,7 +139,7 @@ def _same_arrays(one: npt.NDArray[Any], other: npt.NDArray[Any], close: float) -
     if one.dtype == object:
         return all(same_cell(*cells, close=close) for cells in zip(one.ravel().tolist(), other.ravel().tolist()))
     if one.dtype.kind not in "fc" or not one.size:
-        return bool(np.array_equal(one, other))
+        return bool((one == other).all())
     finite = np.abs(one[np.isfinite(one)])
     most = _CLOSE_ARRAYS * max(close, 4 * float(np.finfo(one.dtype).eps)) * float(finite.max(initial=0.0)) if close else 0.0
     return bool(np.isclose(one, other, rtol=0.0, atol=most, equal_nan=True).all())

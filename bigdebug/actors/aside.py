@@ -25,6 +25,7 @@ class _Aside:
     def __init__(self, reads: Callable[[str], None]) -> None:
         self.reads = reads
         self.over = False
+        self._put_back = False
         self._thread = threading.get_ident()
         self._settings = Settings()
         self.vain = set[str]()
@@ -37,18 +38,19 @@ class _Aside:
     def imports(self, name: str) -> None:
         """Import a module for the first time as the real call would, which finds it then: what that sets, says and starts is not the trial's."""
         if threading.get_ident() == self._thread:
-            token = _ASIDE.set(None)
             try:
+                _ASIDE.set(None)
                 with self._settings.away():
                     importlib.import_module(name)
             finally:
-                _ASIDE.reset(token)
+                _ASIDE.set(self)
 
     def end(self) -> None:
-        """It is over, from the first call on."""
-        if not self.over:
-            self.over = True
+        """It is over. Settings are put back once: what they are later is the program's."""
+        self.over = True
+        if not self._put_back:
             self._settings.put_back()
+            self._put_back = True
 
 
 _ASIDE = contextvars.ContextVar[_Aside | None]("bigdebug: a function is being tried", default=None)
@@ -98,7 +100,8 @@ def aside(reads: Callable[[str], None] = lambda _: None) -> Iterator[None]:
             yield
     finally:
         trial.end()
-        _ASIDE.set(before)
+        if _ASIDE.get() is trial:  # what was interrupted may come here late, from within another trial
+            _ASIDE.set(before)
 
 
 def ended() -> None:

@@ -20,6 +20,7 @@ from typing import Any
 from bigdebug.actors.committed import Check, Facts, Kept
 from bigdebug.errors import ActorError, BigdebugError, StoreError, UnknownActorError
 from bigdebug.outside import from_outside
+from bigdebug.store.arrays import made
 from bigdebug.store.home import HOME, home
 
 _ID = re.compile(r"[A-Za-z0-9-]{1,80}")
@@ -69,10 +70,10 @@ class ActorHome:
         slug = re.sub(r"[^A-Za-z0-9]+", "-", name).strip("-")[:40] or "actor"
         told = facts(f"{slug}-{secrets.token_hex(8)}")
         with self._writing():
-            _made(self.root)
+            made(self.root)
             for parent in told.within:
                 self._check(parent)
-                _made(self.root / f"{parent}{_PARTS}")
+                made(self.root / f"{parent}{_PARTS}")
                 (self.root / f"{parent}{_PARTS}" / told.id).touch(0o600)
             return told, Registration(self.root / f"{told.id}{_OPEN}", told.dump())
 
@@ -154,7 +155,7 @@ class ActorHome:
         if source == target or target in self._upstream(source):
             raise ActorError("A flow does not come back to where it began", value=f"{source} -> {target}", remedy="Link each step of a loop as an actor of its own.")
         with self._writing():
-            _made(self.root / _LINKS)
+            made(self.root / _LINKS)
             (self.root / _LINKS / f"{source}@{target}").touch(0o600)
 
     # ---- reading ----------------------------------------------------------------------------------------------
@@ -274,18 +275,12 @@ class ActorHome:
             ) from problem
 
 
-def _made(folder: Path) -> None:
-    """Make a directory, and those above it, if it is not there. (``mkdir`` takes what interrupts it for what it finds.)"""
-    if not folder.is_dir():
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-
-
 def removed(folder: Path) -> None:
     """Take away a directory, if it is there; what cannot be removed stays."""
-    if not folder.exists():
-        return
     try:
         shutil.rmtree(folder)
+    except FileNotFoundError:
+        return
     except OSError as problem:
         if from_outside(problem):
             raise

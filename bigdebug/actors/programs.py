@@ -20,6 +20,7 @@ from bigdebug.actors.steady import PROGRAM, Steady, steady
 from bigdebug.errors import ActorError
 from bigdebug.shown import counted
 from bigdebug.trace.across.located import Extent, FileStamp, Unit
+from bigdebug.trace.across.opened import mode_of
 
 Path = str | os.PathLike[str]
 Lineage = Literal["whole", "lines", "filter", "content", "protocol"]
@@ -108,7 +109,7 @@ def _commit(
     actor: Steady, name: str, lineage: str, taken: Sequence[str], given: Sequence[str], stamps: dict[str, FileStamp | None], before: _Before,
 ) -> None:
     """Find what was promised in the files, and commit that, or the files as wholes."""
-    missing = [path for path in given if not os.path.exists(path)]
+    missing = [path for path in given if not mode_of(path)]
     given = [path for path in given if path not in missing]
     why = [f"{name} did not write {path}" for path in missing]
     associations: Associations

@@ -23,6 +23,7 @@ from bigdebug.actors.actor import Actor
 from bigdebug.actors.log import ANY, NEXT
 from bigdebug.actors.places import Place
 from bigdebug.errors import ActorError
+from bigdebug.trace.across.opened import mode_of
 
 SAYS = "BIGDEBUG_ACTOR"
 """The variable of the environment that names the file."""
@@ -32,7 +33,7 @@ Item = tuple[Any, Place | None]
 
 def say(actor: Actor, path: str, folder: str | os.PathLike[str] | None = None) -> None:
     """Call for an actor what a program said into a file; a program that said nothing made no file. Raises ActorError for a line that says nothing of ours, by its number."""
-    if not os.path.exists(path):
+    if not mode_of(path):
         return
     with open(path, encoding="utf-8", errors="surrogateescape") as file:
         for number, text in enumerate(file, 1):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +12,7 @@ from bigdebug.actors.frames import FRAMES
 from bigdebug.actors.places import located
 from bigdebug.actors.stamping import stamping
 from bigdebug.trace.across.located import Extent, Unit
+from bigdebug.trace.across.opened import mode_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -56,7 +58,7 @@ def read_parquet(path: Path, **options: Any) -> pd.DataFrame:
     import pyarrow.dataset as ds
 
     refuse(options, ("filters", "storage_options", "filesystem"), "read_parquet")
-    if not os.path.isdir(path):
+    if not stat.S_ISDIR(mode_of(path)):
         return _read(path, lambda: pd.read_parquet(path, **options), "parquet", ())
     fragments = list(ds.dataset(os.fspath(path), format="parquet", partitioning="hive").get_fragments())
     counts = [fragment.count_rows() for fragment in fragments]

@@ -34,32 +34,45 @@ class Silence:
         self._follows = follows
         self._lock = threading.Lock()
         self._kept = WeakSet[_Kept]()
+        self._stands = False
         self._undo: list[Callable[[], None]] = []
         self._streams: deque[_Muted] = deque(maxlen=_STREAMS)
 
     @contextmanager
     def kept(self) -> Iterator[None]:
-        """Within, it is kept. Where an interruption leaves something of it, that says what it is to say, and is put back behind the next trial."""
+        """Within, it is kept. What an interruption leaves of it says all that others say, and is put back behind the next trial, once the exception is gone."""
         mine = _Kept()
         try:
             with self._lock:
-                first = not self._kept
                 self._kept.add(mine)
-                for name in ("stdout", "stderr"):  # also those that came since: a thread that a trial left behind may keep it long
-                    self._mute(name)
-                if first:
-                    self._unwarned()
-                    self._unlogged()
-                    self._unshown()
-                    self._followed()
-                    self._told()
+                if self._stands:  # a thread that a trial left behind may keep it long: others are streams since
+                    self._mute("stdout")
+                    self._mute("stderr")
+                else:
+                    self._put_back()
+                    self._put()
             yield
         finally:
             with self._lock:
                 self._kept.discard(mine)
-                while not self._kept and self._undo:
-                    self._undo[-1]()
-                    self._undo.pop()
+                if not self._kept:
+                    self._put_back()
+
+    def _put(self) -> None:
+        self._mute("stdout")
+        self._mute("stderr")
+        self._unwarned()
+        self._unlogged()
+        self._unshown()
+        self._followed()
+        self._told()
+        self._stands = True
+
+    def _put_back(self) -> None:
+        self._stands = False
+        while self._undo:
+            self._undo[-1]()
+            self._undo.pop()
 
     def _mute(self, name: str) -> None:
         out = getattr(sys, name)

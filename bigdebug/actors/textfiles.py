@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import stat
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, suppress
@@ -22,6 +23,7 @@ from bigdebug.actors.stamping import stamping
 from bigdebug.actors.steady import GENERATOR, steady
 from bigdebug.errors import ActorError
 from bigdebug.trace.across.located import Extent, Unit
+from bigdebug.trace.across.opened import mode_of
 from bigdebug.trace.across.stamps import stamp_of
 
 _CHUNK = 4_096
@@ -52,7 +54,7 @@ def lines(
 
 
 def _call(capture: Capture, name: str, home: Home, sources: list[str], target: str, encoding: str) -> None:
-    if target in sources or (os.path.exists(target) and any(os.path.samefile(target, path) for path in sources if os.path.exists(path))):
+    if target in sources or any(_same_file(target, path) for path in sources):
         raise ActorError("A step does not write the file that it reads", value=target, remedy="Write another one, and rename it afterwards.")
     with steady(name, GENERATOR, home) as actor:
         with stamping(sources) as stamps, ExitStack() as files, capture.failing(actor):
@@ -67,9 +69,13 @@ def _call(capture: Capture, name: str, home: Home, sources: list[str], target: s
         actor.commit_as(rows_of(extents, read.counts(inputs)), Items(outputs, written.places(there)), associations, why, capture.believed)
 
 
+def _same_file(one: str, other: str) -> bool:
+    return bool(mode_of(one) and mode_of(other)) and os.path.samefile(one, other)
+
+
 def _first(sources: Sequence[str], encoding: str) -> list[str] | None:
     """Some lines, the first ones first, those that can be read; None if a source is no plain file, which is read once."""
-    if not all(map(os.path.isfile, sources)):
+    if not all(stat.S_ISREG(mode_of(path)) for path in sources):
         return None
     found: list[str] = []
     with ExitStack() as files, suppress(UnicodeError):  # lines that cannot be decoded are met when they are read

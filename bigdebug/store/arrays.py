@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
@@ -120,6 +121,16 @@ def kind_of(dtype: np.dtype[Any]) -> str:
     return f"<{dtype.kind}{dtype.itemsize}"
 
 
+def made(folder: Path) -> None:
+    """Make a directory of its owner's, and those above it, if it is not there. (``exist_ok`` takes any OSError for an answer, that of an alarm, too.)"""
+    with suppress(FileExistsError):
+        try:
+            folder.mkdir(mode=0o700)
+        except FileNotFoundError:
+            made(folder.parent)
+            folder.mkdir(mode=0o700)
+
+
 def write_array(home: Path, file: str, values: Integers) -> Listed:
     """Write an array into a file below ``home``; what a catalog lists of it."""
     values = values.astype(values.dtype.newbyteorder("<"), copy=False)
@@ -128,8 +139,7 @@ def write_array(home: Path, file: str, values: Integers) -> Listed:
     checksums.add(raw)
     sums = checksums.data()
     path = home / file
-    if not path.parent.is_dir():  # else mkdir would take an exception of a signal's handler for that
-        path.parent.mkdir(parents=True, exist_ok=True)
+    made(path.parent)
     with path.open("wb") as out:
         out.write(raw)
         out.write(sums)

@@ -121,6 +121,7 @@ def test_nobody_waits_for_a_collector(spool: Spool, caplog: pytest.LogCaptureFix
         assert time.perf_counter() - began < 2
         spool.close()
     sending._thread.join(9)
+    assert not sending._thread.is_alive()
     assert "closed" not in caplog.text  # the session is over, and so is what its thread has to say
 
 

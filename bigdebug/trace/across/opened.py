@@ -7,6 +7,7 @@ import codecs
 import gzip
 import lzma
 import os
+import stat
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -49,6 +50,16 @@ def plain(codec: str) -> bool:
     return codec.startswith(_PLAIN)
 
 
+def mode_of(path: str | os.PathLike[str]) -> int:
+    """What stands at a path, as ``stat`` has it; 0 if nothing that can be seen. (``os.path.exists`` takes what interrupts it for nothing.)"""
+    try:
+        return os.stat(path).st_mode
+    except (OSError, ValueError) as problem:
+        if from_outside(problem):
+            raise
+        return 0
+
+
 def file_at(path: str) -> str:
     """The path of a local file. A pipe or a device is none, and is not opened: it may have no end, or hold what is meant for somebody else.
 
@@ -57,9 +68,10 @@ def file_at(path: str) -> str:
     here = local_path(path)
     if here is None:
         raise UntraceableError("A file is on another machine", value=path, remedy="Its records are counted as the whole file.")
-    if not os.path.exists(here):
+    mode = mode_of(here)
+    if not mode:
         raise SourceChangedError("A file is not there any more", value=path, remedy="Restore it, and its records can be counted again.")
-    if not os.path.isfile(here):
+    if not stat.S_ISREG(mode):
         raise UntraceableError("What stands there is no file, but a folder, a pipe or a device", value=path, remedy="Write what it gives into a file, and have that read.")
     return here
 
