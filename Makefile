@@ -1,7 +1,7 @@
 # make demo    run the example notebooks and print what they found
 # make lab     open JupyterLab with its panel on the tour, among the examples
 # make test    lint, types, and all tests but the slow ones
-# make test-all  the slow ones, too: PySpark's own doctests, notebooks, a cluster, every page in the browser; an hour on two cores. CI runs it
+# make test-all  the slow ones, too: PySpark's own doctests, notebooks, a cluster, every page in the browser; an hour and more. CI runs it
 # make bench   measure, e.g. make bench ARGS="P1 --scale small"
 # make clean   remove everything that these commands made
 # make panel   build the JupyterLab panel and the widgets, so that the next wheel has them
