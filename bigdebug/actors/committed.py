@@ -110,6 +110,8 @@ class Kept:
             self._catalog = read_json(home, CATALOG)
             check_format(self._catalog["format"], FORMAT, home, "actor was committed", "committed")
             self.facts = Facts.load(self._catalog)
+            if self.facts.id != home.name:
+                raise ValueError(f"it says that it is {self.facts.id!r}")
 
     @cached_property
     def committed(self) -> Committed:

@@ -11,7 +11,6 @@ import json
 import os
 import re
 import secrets
-import shutil
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -20,8 +19,8 @@ from typing import Any
 from bigdebug.actors.committed import Check, Facts, Kept
 from bigdebug.errors import ActorError, BigdebugError, StoreError, UnknownActorError
 from bigdebug.outside import from_outside
-from bigdebug.store.arrays import made
 from bigdebug.store.home import HOME, home
+from bigdebug.store.paths import made, removed
 
 _ID = re.compile(r"[A-Za-z0-9-]{1,80}")
 _OPEN, _CLOSING, _FAILED, _PARTS, _LINKS = ".open", ".closing", ".failed", ".parts", "links"
@@ -70,10 +69,10 @@ class ActorHome:
         slug = re.sub(r"[^A-Za-z0-9]+", "-", name).strip("-")[:40] or "actor"
         told = facts(f"{slug}-{secrets.token_hex(8)}")
         with self._writing():
-            made(self.root)
+            made(self.root, 0o700)
             for parent in told.within:
                 self._check(parent)
-                made(self.root / f"{parent}{_PARTS}")
+                made(self.root / f"{parent}{_PARTS}", 0o700)
                 (self.root / f"{parent}{_PARTS}" / told.id).touch(0o600)
             return told, Registration(self.root / f"{told.id}{_OPEN}", told.dump())
 
@@ -89,13 +88,15 @@ class ActorHome:
                 part.rename(self.root / actor)
                 (self.root / f"{actor}{_CLOSING}").unlink()
                 (self.root / f"{actor}{_FAILED}").unlink(missing_ok=True)
-            except FileNotFoundError as gone:
+            except BaseException as error:
+                removed(part)
+                if not isinstance(error, FileNotFoundError) or from_outside(error):
+                    raise
                 raise ActorError(
                     "This actor was dropped: what contains it has committed without it", value=actor, remedy="Commit the parts before the whole.",
-                ) from gone
+                ) from error
             finally:
                 registration.close()
-                removed(part)
 
     def fail(self, actor: str, registration: Registration, told: dict[str, Any]) -> None:
         """An actor will not commit: say why."""
@@ -155,7 +156,7 @@ class ActorHome:
         if source == target or target in self._upstream(source):
             raise ActorError("A flow does not come back to where it began", value=f"{source} -> {target}", remedy="Link each step of a loop as an actor of its own.")
         with self._writing():
-            made(self.root / _LINKS)
+            made(self.root / _LINKS, 0o700)
             (self.root / _LINKS / f"{source}@{target}").touch(0o600)
 
     # ---- reading ----------------------------------------------------------------------------------------------
@@ -273,18 +274,6 @@ class ActorHome:
                 f"The home of actors cannot be written: {problem.strerror or problem}.{full}".rstrip("."), value=str(self.root),
                 remedy=f"Name a directory that you may write by {HOME}, or by home=.",
             ) from problem
-
-
-def removed(folder: Path) -> None:
-    """Take away a directory, if it is there; what cannot be removed stays."""
-    try:
-        shutil.rmtree(folder)
-    except FileNotFoundError:
-        return
-    except OSError as problem:
-        if from_outside(problem):
-            raise
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _held(path: Path) -> bool:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bigdebug.actors.columns import EMPTY, Column
-from bigdebug.errors import ActorError
+from bigdebug.errors import ActorError, StoreError
 from bigdebug.store.ranges import spread
 from bigdebug.trace.across.located import ITEMS, Extent, Located, Unit, dump_extent, load_extent
 from bigdebug.trace.positions import Positions, distinct
@@ -120,6 +120,8 @@ class Places:
         starts = self.position.take(run) + (numbers - self.number.take(run)) * sizes
         for file in distinct(files).tolist():
             here = files == file
+            if not 0 <= file < len(self.files):
+                raise StoreError(f"Items stand in file {file} of {len(self.files)}: what the actor kept was altered", remedy="Restore its directory, or remove it: no other actor needs it.")
             extent = self.files[file]
             yield Located.of(extent.path, extent.unit, spread(starts[here], sizes[here]))
 

@@ -19,8 +19,8 @@ from bigdebug.actors.stamping import Stamper, stamping
 from bigdebug.actors.steady import PROGRAM, Steady, steady
 from bigdebug.errors import ActorError
 from bigdebug.shown import counted
+from bigdebug.store.paths import mode_of
 from bigdebug.trace.across.located import Extent, FileStamp, Unit
-from bigdebug.trace.across.opened import mode_of
 
 Path = str | os.PathLike[str]
 Lineage = Literal["whole", "lines", "filter", "content", "protocol"]

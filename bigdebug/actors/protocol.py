@@ -23,7 +23,7 @@ from bigdebug.actors.actor import Actor
 from bigdebug.actors.log import ANY, NEXT
 from bigdebug.actors.places import Place
 from bigdebug.errors import ActorError
-from bigdebug.trace.across.opened import mode_of
+from bigdebug.store.paths import mode_of
 
 SAYS = "BIGDEBUG_ACTOR"
 """The variable of the environment that names the file."""

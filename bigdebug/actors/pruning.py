@@ -8,8 +8,9 @@ from collections.abc import Iterator
 from datetime import timedelta
 
 from bigdebug.actors.actor import Home, home_of
-from bigdebug.actors.home import ActorHome, removed
+from bigdebug.actors.home import ActorHome
 from bigdebug.errors import ActorError, BigdebugError
+from bigdebug.store.paths import removed
 
 
 def prune(*, older_than: float | timedelta | None = None, larger_than: int | None = None, home: Home = None) -> list[str]:

@@ -11,8 +11,8 @@ from bigdebug.actors.files import allow, csv_options, encoding, of_pandas, refus
 from bigdebug.actors.frames import FRAMES
 from bigdebug.actors.places import located
 from bigdebug.actors.stamping import stamping
+from bigdebug.store.paths import mode_of
 from bigdebug.trace.across.located import Extent, Unit
-from bigdebug.trace.across.opened import mode_of
 
 if TYPE_CHECKING:
     import pandas as pd

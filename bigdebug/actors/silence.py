@@ -32,7 +32,7 @@ class Silence:
     def __init__(self, mine: Callable[[], bool], follows: Callable[[bool], contextvars.Context]) -> None:
         self._mine = mine
         self._follows = follows
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # an interrupted trial may end late, wherever Python collects it
         self._kept = WeakSet[_Kept]()
         self._stands = False
         self._undo: list[Callable[[], None]] = []
@@ -71,8 +71,10 @@ class Silence:
     def _put_back(self) -> None:
         self._stands = False
         while self._undo:
-            self._undo[-1]()
-            self._undo.pop()
+            undo = self._undo[-1]
+            undo()
+            if self._undo and self._undo[-1] is undo:
+                self._undo.pop()
 
     def _mute(self, name: str) -> None:
         out = getattr(sys, name)

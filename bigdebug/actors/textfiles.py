@@ -22,8 +22,8 @@ from bigdebug.actors.places import RUN, Places
 from bigdebug.actors.stamping import stamping
 from bigdebug.actors.steady import GENERATOR, steady
 from bigdebug.errors import ActorError
+from bigdebug.store.paths import mode_of
 from bigdebug.trace.across.located import Extent, Unit
-from bigdebug.trace.across.opened import mode_of
 from bigdebug.trace.across.stamps import stamp_of
 
 _CHUNK = 4_096

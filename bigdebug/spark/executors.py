@@ -24,7 +24,7 @@ from bigdebug.spark.process import is_one_process
 from bigdebug.store.directory import LineageStore
 from bigdebug.store.remote import AGAIN, Remote
 
-_UNITS = ("__init__.py", "errors.py", "model.py", "shown.py", "agents", "store")
+_UNITS = ("__init__.py", "errors.py", "model.py", "outside.py", "shown.py", "agents", "store")
 """What agents import of ours."""
 
 _SENT = "_bigdebug_agents"

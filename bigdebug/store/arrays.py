@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
@@ -14,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bigdebug.store.pages import CheckedFile, Checksums, checked_size
+from bigdebug.store.paths import made
 from bigdebug.store.ranges import spread
 
 Integers = npt.NDArray[Any]
@@ -119,16 +119,6 @@ def narrowest(values: Integers) -> Integers:
 def kind_of(dtype: np.dtype[Any]) -> str:
     """What a catalog calls integers of this type."""
     return f"<{dtype.kind}{dtype.itemsize}"
-
-
-def made(folder: Path) -> None:
-    """Make a directory of its owner's, and those above it, if it is not there. (``exist_ok`` takes any OSError for an answer, that of an alarm, too.)"""
-    with suppress(FileExistsError):
-        try:
-            folder.mkdir(mode=0o700)
-        except FileNotFoundError:
-            made(folder.parent)
-            folder.mkdir(mode=0o700)
 
 
 def write_array(home: Path, file: str, values: Integers) -> Listed:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 import gc
 import random
 import signal
@@ -39,6 +40,10 @@ def _generator(folder):
 
 def _files(folder):
     actors.to_csv(actors.read_csv(folder / "in.csv"), folder / "out.csv", index=False)
+
+
+def _settings(folder):
+    actors.rows(lambda f: f.assign(drawn=random.random(), over=np.seterr(over="raise")["over"]))(FRAME)
 
 
 def _lines(folder):
@@ -81,7 +86,7 @@ WATCHED = {"exists", "isfile", "isdir", "mode_of", "mkdir", "made", "removed", "
 """Functions, ours and Python's, behind which an alarm was lost, or a trial stayed."""
 
 
-@pytest.mark.parametrize("program", [pytest.param(_rows, marks=pytest.mark.slow), pytest.param(_groups, marks=pytest.mark.slow), _files, _lines])
+@pytest.mark.parametrize("program", [pytest.param(_rows, marks=pytest.mark.slow), pytest.param(_groups, marks=pytest.mark.slow), _settings, _files, _lines])
 def test_an_alarm_that_rings_where_others_were_lost_ends_its_program_though_its_exception_is_kept(tmp_path, monkeypatch, program):
     """In a home that is made meanwhile. The trial of the next step is one, and behind it all is as it was."""
     FRAME.to_csv(tmp_path / "in.csv", index=False)
@@ -97,19 +102,26 @@ def test_an_alarm_that_rings_where_others_were_lost_ends_its_program_though_its_
 
     monkeypatch.setenv("BIGDEBUG_HOME", str(tmp_path / "home"))
     before = signal.signal(signal.SIGALRM, rings)
-    out = sys.stdout
+    out, call = sys.stdout, 0
+    random.seed(5)
+    states = [random.getstate()]  # the trial draws in vain
+    random.random()
+    states.append(random.getstate())
     try:
         program(tmp_path)
-        call = 0
         while True:
             call += 1
             monkeypatch.setenv("BIGDEBUG_HOME", str(tmp_path / f"home{call}"))
             unheard.clear()
+            random.setstate(states[0])
+            np.seterr(over="warn")
             try:
                 where = rung_at(partial(program, tmp_path), call, rings, WATCHED)
             except TimeoutError as error:
                 kept.append(error)
                 assert not being_tried()
+                assert random.getstate() in states
+                assert (np.geterr()["over"] == "raise") <= (random.getstate() == states[1])
                 actors.rows(tried)(FRAME)
                 (tmp_path / "tried").rmdir()  # it was made once
                 assert "it changes what lies in a directory" in actors.steps()[-1].incomplete[-1]
@@ -124,6 +136,7 @@ def test_an_alarm_that_rings_where_others_were_lost_ends_its_program_though_its_
         assert sys.stdout is out
     finally:
         signal.signal(signal.SIGALRM, before)
+        np.seterr(over="warn")
 
 
 def test_an_alarm_that_a_library_tells_in_its_own_words_ends_its_program(tmp_path, monkeypatch):
@@ -147,4 +160,38 @@ def test_an_alarm_that_a_library_tells_in_its_own_words_ends_its_program(tmp_pat
             actors.rows(step)(FRAME)
         assert not being_tried()
     finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
+
+
+def decorated(function):
+    def inner(*args):
+        return function(*args)
+
+    return inner
+
+
+class City(enum.Enum):
+    OSLO = "oslo"
+
+
+def named(frame):
+    return frame.assign(city=City("oslo" if len(frame) == 60 else "zz").value)
+
+
+def told(frame):
+    try:
+        return named(frame)
+    except ValueError as error:
+        raise KeyError("no city") from error
+
+
+@pytest.mark.parametrize("step", [named, told, decorated(named)])
+def test_what_a_step_raises_of_few_rows_is_not_taken_for_an_alarm(tmp_path, monkeypatch, step):
+    monkeypatch.setenv("BIGDEBUG_HOME", str(tmp_path / "home"))
+    before = signal.signal(signal.SIGTERM, decorated(lambda *_: None))
+    try:
+        assert len(actors.rows(step)(FRAME)) == 60
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    assert "of its rows alone" in actors.steps()[-1].incomplete[-1]

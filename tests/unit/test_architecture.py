@@ -41,7 +41,7 @@ OWNER = {
 
 # Agents travel to executors where nothing else is installed; so does what they import.
 EXECUTOR_PACKAGES = sys.stdlib_module_names | {"numpy", "pyarrow"}
-EXECUTOR_UNITS = {"agents", "store", "errors", "model", "shown"}
+EXECUTOR_UNITS = {"agents", "store", "errors", "model", "outside", "shown"}
 AT_ONCE = {unit: EXECUTOR_PACKAGES | {"bigdebug"} for unit in EXECUTOR_UNITS - {"agents"}} | {"bigdebug": sys.stdlib_module_names}
 
 

@@ -312,6 +312,17 @@ def test_an_actor_with_noise_in_an_array_answers_as_before_or_not(captured: Any)
     noise_changes_no_answer(MANY // 2, files, lambda: of_actor(home, actor, folder))
 
 
+def test_an_actor_that_says_that_it_is_another_one_is_refused_by_name(captured: Any) -> None:
+    home, actor, _ = captured
+    path = home.root / actor.id / "actor.json"
+    whole = path.read_text()
+    path.write_text(whole.replace(actor.id, f"{actor.id[:-1]}!"))
+    (step,) = actors.steps(actors.ActorHome(home.root))
+    assert step.id == actor.id
+    assert "was altered" in step.incomplete[0]
+    path.write_text(whole)
+
+
 def test_an_actor_that_lies_of_itself_is_refused_by_name_and_stops_no_list(captured: Any) -> None:
     home, actor, folder = captured
     path = home.root / actor.id / "actor.json"

@@ -6,7 +6,6 @@ import bz2
 import codecs
 import gzip
 import lzma
-import os
 import stat
 import zlib
 from collections.abc import Callable, Iterator
@@ -17,6 +16,7 @@ import pyarrow as pa
 
 from bigdebug.errors import SourceChangedError, UntraceableError
 from bigdebug.outside import from_outside
+from bigdebug.store.paths import mode_of
 from bigdebug.trace.textlines import local_path
 
 PIECE = 4 << 20
@@ -48,16 +48,6 @@ def compressed(path: str) -> bool:
 def plain(codec: str) -> bool:
     """Whether ends of lines and quotes are found among the bytes of such text."""
     return codec.startswith(_PLAIN)
-
-
-def mode_of(path: str | os.PathLike[str]) -> int:
-    """What stands at a path, as ``stat`` has it; 0 if nothing that can be seen. (``os.path.exists`` takes what interrupts it for nothing.)"""
-    try:
-        return os.stat(path).st_mode
-    except (OSError, ValueError) as problem:
-        if from_outside(problem):
-            raise
-        return 0
 
 
 def file_at(path: str) -> str:
