@@ -13,14 +13,15 @@ from typing import Any
 
 def from_outside(error: BaseException) -> bool:
     """Whether an exception is meant for the program, wherever it came: its user interrupts it, an alarm that he set is over, also where a library raises another exception from that, or another
-    thread throws it into this one. Takes 50 microseconds.
+    thread throws it into this one. Handlers are asked for, which takes 0.1 ms, where a function was given a frame alone.
     """
     if _thrown(error):
         return True
-    codes, seen = _handlers(), set[int]()
+    seen = set[int]()
     told: BaseException | None = error
     while told is not None and id(told) not in seen:
-        if isinstance(told, KeyboardInterrupt) or any(frame.f_code in codes and _handles(frame) for frame, _ in traceback.walk_tb(told.__traceback__)):
+        given = [frame.f_code for frame, _ in traceback.walk_tb(told.__traceback__) if _handles(frame)]
+        if isinstance(told, KeyboardInterrupt) or (given and not set(given).isdisjoint(_handlers())):
             return True
         seen.add(id(told))
         told = told.__cause__
@@ -41,8 +42,8 @@ def _handlers() -> list[Any]:
 
 def _handles(frame: FrameType) -> bool:
     """Whether a function was called for a signal, which gives it where the program was: what is wrapped by the same decorator has the same code."""
-    held = frame.f_locals.values()
-    return any(isinstance(each, FrameType) for value in held for each in (value if isinstance(value, tuple) else (value,)))
+    held = [*frame.f_locals.values()]  # at once: those of a module are changed by other threads
+    return FrameType in map(type, held) or any(FrameType in map(type, each) for each in held if issubclass(type(each), tuple))
 
 
 def _thrown(error: BaseException) -> bool:
