@@ -3,35 +3,47 @@
 from __future__ import annotations
 
 import dis
+import inspect
 import signal
 import sys
 import traceback
 from functools import partial
-from types import FrameType
+from types import CodeType, FrameType
 from typing import Any
 
 
 def from_outside(error: BaseException) -> bool:
     """Whether an exception is meant for the program, wherever it came: its user interrupts it, an alarm that he set is over, also where a library raises another exception from that, or another
-    thread throws it into this one. Handlers are asked for, which takes 0.1 ms, where a function was given a frame alone.
+    thread throws it into this one. Takes 50 microseconds where a function was given two arguments, and some otherwise.
     """
     if _thrown(error):
         return True
     seen = set[int]()
     told: BaseException | None = error
     while told is not None and id(told) not in seen:
-        given = [frame.f_code for frame, _ in traceback.walk_tb(told.__traceback__) if _handles(frame)]
-        if isinstance(told, KeyboardInterrupt) or (given and not set(given).isdisjoint(_handlers())):
+        able = [frame for frame, _ in traceback.walk_tb(told.__traceback__) if _takes_two(frame.f_code)]
+        if isinstance(told, KeyboardInterrupt) or (able and _has_handler(able)):
             return True
         seen.add(id(told))
         told = told.__cause__
     return False
 
 
+def _takes_two(code: CodeType) -> bool:
+    """Whether a function can be given a signal and a frame, as handlers are."""
+    return code.co_argcount >= 2 or bool(code.co_flags & inspect.CO_VARARGS)
+
+
+def _has_handler(frames: list[FrameType]) -> bool:
+    """Whether one of them runs a signal's handler. Others are not asked what they hold: to a frame that ends, and whatever called it, that is a cycle."""
+    codes = _handlers()
+    return any(frame.f_code in codes and _handles(frame) for frame in frames)
+
+
 def _handlers() -> list[Any]:
     """The codes of the functions that signals call."""
     calls = []
-    for number in signal.valid_signals():
+    for number in range(1, signal.NSIG):  # ``valid_signals`` takes twice as long
         handler: Any = signal.getsignal(number)
         while isinstance(handler, partial):
             handler = handler.func

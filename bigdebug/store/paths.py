@@ -22,6 +22,8 @@ def mode_of(path: str | os.PathLike[str]) -> int:
 
 def made(folder: Path, mode: int = 0o777) -> None:
     """Make a directory, and those above it, if it is not there."""
+    if stat.S_ISDIR(mode_of(folder)):
+        return
     try:
         folder.mkdir(mode)
     except FileNotFoundError as problem:
