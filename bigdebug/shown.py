@@ -61,6 +61,14 @@ def shown(value: Any) -> str:
     return _shortened(masked("".join([_Bounded().repr(value)])))
 
 
+def said(error: BaseException) -> str:
+    """What an exception says, whatever its ``__str__`` does."""
+    try:
+        return str(error)
+    except Exception as worse:  # it is the user's code that runs here
+        return f"<{_name(type(error))} whose str raised {_name(type(worse))}>"
+
+
 def plain(text: str) -> str:
     """``text`` without secrets, and with everything that a terminal or a page would obey, not show, written as an escape."""
     text = masked(text)

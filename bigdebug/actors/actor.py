@@ -20,7 +20,7 @@ from bigdebug.actors.places import Place, located
 from bigdebug.actors.stamping import Stamper
 from bigdebug.actors.values import digest_of
 from bigdebug.errors import ActorError
-from bigdebug.shown import shown
+from bigdebug.shown import said, shown
 from bigdebug.trace.across.located import Extent, FileStamp, Unit
 
 Home = str | os.PathLike[str] | ActorHome | None
@@ -118,7 +118,7 @@ class Actor:
         with self._alone:
             self._go_on("told of a failure")
             number = self._log.inputs.count - 1 if item is NEXT else self._log.lone(item)
-            text = error if isinstance(error, str) else f"{type(error).__name__}: {error}"
+            text = error if isinstance(error, str) else f"{type(error).__name__}: {said(error)}"
             look = "" if item is NEXT else shown(tuple(item)[:3] if isinstance(item, Place) else item)
             self._culprits.append(ActorCulprit(number if number >= 0 else None, look, "" if output is None else shown(output), text))
 
@@ -126,7 +126,7 @@ class Actor:
         """The input of this number made trouble: what is captured as a whole knows numbers."""
         with self._alone:
             self._go_on("told of a failure")
-            self._culprits.append(ActorCulprit(number if number >= 0 else None, "", "", f"{type(error).__name__}: {error}"))
+            self._culprits.append(ActorCulprit(number if number >= 0 else None, "", "", f"{type(error).__name__}: {said(error)}"))
 
     def commit(self) -> None:
         """It is done: what it said is kept, whole. What it contains and what has not committed is dropped. Raises ActorError the second time, StoreError."""
@@ -145,7 +145,7 @@ class Actor:
         with self._alone:
             self._go_on("abandoned")
             self._done = "has failed"
-            text = error if isinstance(error, str) else f"{type(error).__name__}: {error}"
+            text = error if isinstance(error, str) else f"{type(error).__name__}: {said(error)}"
             self._home.fail(self.id, self._registration, {"error": text, "culprits": [vars(each) for each in self._culprits], "ended": time.time()})
 
     def __enter__(self) -> Actor:

@@ -6,9 +6,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
+from functools import partial
 from itertools import islice
 from time import perf_counter
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -17,7 +18,7 @@ from bigdebug.actors.codes import Untried
 from bigdebug.actors.promises import Broken
 from bigdebug.actors.room import NoRoom
 from bigdebug.outside import from_outside
-from bigdebug.shown import shown
+from bigdebug.shown import said, shown
 
 OTHERWISE = "it gave something else of a record alone than of the same record among others, so an output is not made of the record read last alone"
 
@@ -33,6 +34,7 @@ _TEXTS = 1 << 20
 MOST = 10_000
 """Outputs of one record that are looked at."""
 
+Outputs = TypeVar("Outputs")
 Call = Callable[[Iterator[Any]], Iterable[Any]]
 Copied = Callable[[Sequence[Any]], AbstractContextManager[tuple[Call, Sequence[Any]]]]
 """Within: a copy of the function, and of records."""
@@ -73,30 +75,35 @@ def seen_among(copied: Copied, records: Sequence[Any], kept: Kept, until: float)
         if perf_counter() > until:
             break
         try:
-            with copied(records[number : number + 1]) as (call, mine):
-                alone = _alone(call, mine, kept)
+            given = given_alone(partial(_once, copied, records[number : number + 1], kept))
         except NoRoom:
             break
-        if len(alone) != len(outputs) or not all(map(same_cell, alone, outputs)):
+        if len(given) != len(outputs) or not all(map(same_cell, given, outputs)):
             raise Broken(OTHERWISE)
-        counts.append(len(alone))
+        counts.append(len(given))
     return counts
 
 
-def _alone(call: Call, record: Sequence[Any], kept: Kept) -> list[Any]:
+def _once(copied: Copied, record: Sequence[Any], kept: Kept) -> list[Any]:
+    with copied(record) as (call, mine):
+        return [kept(output) for output in islice(call(iter(mine)), MOST)]
+
+
+def given_alone(once: Callable[[], Outputs]) -> Outputs:
+    """What a function gives of a record alone. Raises Broken where it raises, Untried."""
     try:
-        return [kept(output) for output in islice(call(iter(record)), MOST)]
-    except Untried:
+        return once()
+    except (Untried, Broken):
         raise
     except (Exception, SystemExit) as error:  # the user's; an exit is one of a record alone
-        if from_outside(error):
+        if from_outside(error, once):
             raise
         raise Broken(raised(error)) from error
 
 
 def raised(error: BaseException) -> str:
     """Why a promise is broken where a function raised something of a record alone."""
-    return f"it raised {type(error).__name__} on a record alone: {shown(str(error))}"
+    return f"it raised {type(error).__name__} on a record alone: {shown(said(error))}"
 
 
 def _given(call: Call, records: Sequence[Any], chosen: set[int], kept: Kept, until: float) -> dict[int, list[Any]]:

@@ -20,7 +20,7 @@ from bigdebug.actors.committed import Check, Facts, Kept
 from bigdebug.errors import ActorError, BigdebugError, StoreError, UnknownActorError
 from bigdebug.outside import from_outside
 from bigdebug.store.home import HOME, home
-from bigdebug.store.paths import made, removed
+from bigdebug.store.paths import is_folder, made, mode_of, removed, touched
 
 _ID = re.compile(r"[A-Za-z0-9-]{1,80}")
 _OPEN, _CLOSING, _FAILED, _PARTS, _LINKS = ".open", ".closing", ".failed", ".parts", "links"
@@ -31,8 +31,9 @@ _NEW, _PART = ".new", ".part"
 class Registration:
     """An actor's own file, locked until it is closed, or its process is gone. It has its name when it is whole."""
 
+    _number: int | None = None
+
     def __init__(self, path: Path, told: dict[str, Any]) -> None:
-        self._number: int | None = None
         try:
             import fcntl  # sessions import this module everywhere
         except ImportError as problem:
@@ -73,7 +74,7 @@ class ActorHome:
             for parent in told.within:
                 self._check(parent)
                 made(self.root / f"{parent}{_PARTS}", 0o700)
-                (self.root / f"{parent}{_PARTS}" / told.id).touch(0o600)
+                touched(self.root / f"{parent}{_PARTS}" / told.id, 0o600)
             return told, Registration(self.root / f"{told.id}{_OPEN}", told.dump())
 
     def commit(self, actor: str, registration: Registration, write: Callable[[Path], None]) -> None:
@@ -157,14 +158,14 @@ class ActorHome:
             raise ActorError("A flow does not come back to where it began", value=f"{source} -> {target}", remedy="Link each step of a loop as an actor of its own.")
         with self._writing():
             made(self.root / _LINKS, 0o700)
-            (self.root / _LINKS / f"{source}@{target}").touch(0o600)
+            touched(self.root / _LINKS / f"{source}@{target}", 0o600)
 
     # ---- reading ----------------------------------------------------------------------------------------------
 
     def facts(self, actor: str) -> Facts:
         """What an actor said when it was registered. Raises UnknownActorError."""
         self._check(actor)
-        if (self.root / actor).is_dir():
+        if is_folder(self.root / actor):
             return Kept(self.root / actor, self.check).facts
         for suffix in (_OPEN, _CLOSING):
             with suppress(FileNotFoundError):
@@ -174,14 +175,14 @@ class ActorHome:
     def kept(self, actor: str) -> Kept:
         """A committed actor. Raises UnknownActorError."""
         self._check(actor)
-        if not (self.root / actor).is_dir():
+        if not is_folder(self.root / actor):
             raise self._unknown(actor)
         return Kept(self.root / actor, self.check)
 
     def ids(self) -> tuple[list[str], list[str]]:
         """The actors that have committed, and those that have not."""
         names = self._names(self.root)
-        committed = [name for name in names if _ID.fullmatch(name) and name != _LINKS and (self.root / name).is_dir()]
+        committed = [name for name in names if _ID.fullmatch(name) and name != _LINKS and is_folder(self.root / name)]
         waiting = {name.removesuffix(suffix) for suffix in (_OPEN, _CLOSING) for name in names if name.endswith(suffix)}
         return committed, sorted(name for name in waiting - set(committed) if _ID.fullmatch(name))
 
@@ -200,7 +201,7 @@ class ActorHome:
         """The files of an actor; none of those that it contains."""
         folder = self.root / actor
         own = [self.root / f"{actor}{suffix}" for suffix in (_OPEN, _CLOSING, _FAILED)]
-        return [path for path in (*own, *(folder / name for name in self._names(folder))) if path.exists()]
+        return [path for path in (*own, *(folder / name for name in self._names(folder))) if mode_of(path)]
 
     def halves(self) -> list[tuple[Path, str]]:
         """What is being written, or was by a process that is gone; and of which actor it is."""
@@ -217,7 +218,7 @@ class ActorHome:
 
     def has(self, actor: str) -> bool:
         """Whether an actor has committed."""
-        return (self.root / actor).is_dir()
+        return is_folder(self.root / actor)
 
     def links(self) -> list[tuple[str, str]]:
         """Who takes what whom gives, as ``link`` said: source and target."""

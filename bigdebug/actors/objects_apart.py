@@ -14,7 +14,7 @@ import numpy as np
 from bigdebug.actors.codes import Untried, library, live
 from bigdebug.actors.shared import slots, tells
 from bigdebug.outside import from_outside
-from bigdebug.shown import shown
+from bigdebug.shown import said, shown
 
 _ITERATORS: tuple[type[Any], ...] = (type(iter([])), type(iter(())), type(iter(range(0))), type(iter("")), itertools.count)
 """Iterators that tell where they are."""
@@ -146,4 +146,4 @@ def _of_count(count: Any) -> Any:
 
 def uncopied(value: Any, error: Exception) -> Untried:
     """Why something is not copied: code of its type raised an error."""
-    return Untried(f"a {type(value).__name__} cannot be copied ({type(error).__name__}: {shown(str(error))})")
+    return Untried(f"a {type(value).__name__} cannot be copied ({type(error).__name__}: {shown(said(error))})")

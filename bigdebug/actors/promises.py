@@ -23,7 +23,7 @@ from bigdebug.actors.codes import Untried
 from bigdebug.actors.columns import Column
 from bigdebug.actors.rows_apart import few_of
 from bigdebug.outside import from_outside
-from bigdebug.shown import shown
+from bigdebug.shown import said, shown
 from bigdebug.trace.positions import Positions, distinct
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def telling() -> Iterator[None]:
     except Exception as problem:  # of pandas, or of what the user keeps in a frame
         if from_outside(problem):
             raise
-        raise Broken(f"pandas cannot tell its rows apart ({type(problem).__name__}: {shown(str(problem))})") from problem
+        raise Broken(f"pandas cannot tell its rows apart ({type(problem).__name__}: {shown(said(problem))})") from problem
 
 
 class Owners(Protocol):
@@ -144,16 +144,20 @@ def _covered(probes: list[Probe]) -> int:
 
 def _tried(frame: pd.DataFrame, owners: Owners, chosen: Positions, call: Callable[[Any], Any]) -> Probe:
     places = owners.rows(chosen)
-    rows = few_of(frame, places)
-    try:
+
+    def once(rows: Any) -> Probe:
         with stopped():
             return Probe(chosen, places, _floats(bare(rows)), call(rows))
+
+    rows = few_of(frame, places)
+    try:
+        return once(rows)
     except Untried:
         raise
     except BaseException as error:  # the user's; an exit is one of a few rows alone
-        if from_outside(error):
+        if from_outside(error, lambda: once(few_of(frame, places))):
             raise
-        raise Broken(f"it raised {type(error).__name__} on {len(rows)} of its rows alone: {shown(str(error))}") from error
+        raise Broken(f"it raised {type(error).__name__} on {len(places)} of its rows alone: {shown(said(error))}") from error
 
 
 def kept(probes: list[Probe], result: Any, owners: Owners, of_result: Column) -> bool:

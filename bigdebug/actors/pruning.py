@@ -62,9 +62,5 @@ def _bytes(home: ActorHome, actor: str) -> int:
 def _remove_halves(home: ActorHome) -> None:
     """Take away what was being written by a process that is gone."""
     for path, actor in home.halves():
-        if home.captures(actor):
-            continue
-        if path.is_dir():
+        if not home.captures(actor):
             removed(path)
-        else:
-            path.unlink(missing_ok=True)

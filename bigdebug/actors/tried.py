@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from bigdebug.actors.alike import same_cell
-from bigdebug.actors.among import FIRST, MOST, OTHERWISE, Call, Copied, raised, seen_among, some_of
+from bigdebug.actors.among import FIRST, MOST, OTHERWISE, Call, Copied, given_alone, raised, seen_among, some_of
 from bigdebug.actors.apart import Apart, Copies
 from bigdebug.actors.aside import aside, ended, stopped
 from bigdebug.actors.beside import Beside
@@ -24,7 +24,7 @@ from bigdebug.actors.promises import MOST_SECONDS, Broken
 from bigdebug.actors.room import MOST_BYTES, NoRoom, Room
 from bigdebug.actors.shared import all_atoms, tells
 from bigdebug.outside import from_outside
-from bigdebug.shown import shown
+from bigdebug.shown import said, shown
 
 log = logging.getLogger("bigdebug")
 
@@ -100,25 +100,26 @@ class Trial:
         for record in some:
             if self._alone and perf_counter() > until:
                 break
-            with copied([record]) as (call, mine):
-                try:
-                    outputs = [_copy(output, room) for output in islice(call(iter(mine)), MOST)]
-                except NoRoom:
-                    self.believed = "" if self._alone else LARGE
-                    break
+            outputs = given_alone(partial(_outputs, copied, record, room))
+            if outputs is None:
+                self.believed = "" if self._alone else LARGE
+                break
             self._alone.append(outputs)
 
     def _try_late(self, some: Sequence[Any]) -> None:
         """Those behind the first may be such that the function raises of them among others, writes, or cannot be copied: then no more is known than of the first, and that is told."""
         try:
-            copied = partial(self._copied, Copies(room=Room(_LATE_BYTES, _LATE_OBJECTS)))
-            self._late = seen_among(copied, some, partial(_kept, Room(_LATE_BYTES, _LATE_OBJECTS)), perf_counter() + _LATE_SECONDS)
+            self._late = self._seen_late(some, _LATE_SECONDS)
         except Broken:
             raise
         except BaseException as error:  # the user's, and ours that say why not
-            if from_outside(error):
+            if from_outside(error, partial(self._seen_late, some, 10 * _LATE_SECONDS)):
                 raise
-            self._unseen = f"{type(error).__name__}: {error}"
+            self._unseen = f"{type(error).__name__}: {said(error)}"
+
+    def _seen_late(self, some: Sequence[Any], seconds: float) -> list[int]:
+        copied = partial(self._copied, Copies(room=Room(_LATE_BYTES, _LATE_OBJECTS)))
+        return seen_among(copied, some, partial(_kept, Room(_LATE_BYTES, _LATE_OBJECTS)), perf_counter() + seconds)
 
     @contextmanager
     def _copied(self, copies: Copies, records: Sequence[Any]) -> Iterator[tuple[Call, Sequence[Any]]]:
@@ -162,7 +163,7 @@ class Trial:
             except Exception as error:  # of what the outputs are
                 if from_outside(error):
                     raise
-                return f"its outputs cannot be compared ({type(error).__name__}: {shown(str(error))})"
+                return f"its outputs cannot be compared ({type(error).__name__}: {shown(said(error))})"
         return ""
 
     def _first(self, given: Iterator[Any]) -> Iterator[Any]:
@@ -195,6 +196,15 @@ class Trial:
         self._seconds += perf_counter() - began
         if self._seconds > MOST_SECONDS:
             self.believed = LARGE
+
+
+def _outputs(copied: Copied, record: Any, room: Room) -> list[Any] | None:
+    """What a copy of the function gives of a record alone; None if there is no room for it."""
+    with copied([record]) as (call, mine):
+        try:
+            return [_copy(output, room) for output in islice(call(iter(mine)), MOST)]
+        except NoRoom:
+            return None
 
 
 def _copy(value: Any, room: Room) -> Any:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import stat
 from pathlib import Path
 
@@ -20,9 +19,14 @@ def mode_of(path: str | os.PathLike[str]) -> int:
         return 0
 
 
+def is_folder(path: str | os.PathLike[str]) -> bool:
+    """Whether there is a directory that can be seen."""
+    return stat.S_ISDIR(mode_of(path))
+
+
 def made(folder: Path, mode: int = 0o777) -> None:
     """Make a directory, and those above it, if it is not there."""
-    if stat.S_ISDIR(mode_of(folder)):
+    if is_folder(folder):
         return
     try:
         folder.mkdir(mode)
@@ -32,27 +36,34 @@ def made(folder: Path, mode: int = 0o777) -> None:
         made(folder.parent)
         _made(folder, mode)
     except OSError as problem:
-        _there(folder, problem)
+        if from_outside(problem) or not is_folder(folder):
+            raise
 
 
 def _made(folder: Path, mode: int) -> None:
     try:
         folder.mkdir(mode)
-    except OSError as problem:
-        _there(folder, problem)  # another process made it meanwhile
+    except OSError as problem:  # another process made it meanwhile
+        if from_outside(problem) or not is_folder(folder):
+            raise
 
 
-def _there(folder: Path, problem: OSError) -> None:
-    if from_outside(problem) or not stat.S_ISDIR(mode_of(folder)):
-        raise problem
+def touched(path: Path, mode: int) -> None:
+    """Make a file, if it is not there."""
+    os.close(os.open(path, os.O_WRONLY | os.O_CREAT, mode))
 
 
-def removed(folder: Path) -> None:
-    """Take away a directory, if it is there; what cannot be removed stays."""
+def removed(path: str | os.PathLike[str]) -> None:
+    """Take away what stands at a path, a link itself and not what it leads to; what cannot be removed stays. (``shutil.rmtree`` closes twice where an alarm rings behind its own close, and raises
+    of that.)
+    """
     try:
-        shutil.rmtree(folder)
+        if stat.S_ISDIR(os.lstat(path).st_mode):
+            for name in os.listdir(path):
+                removed(os.path.join(path, name))
+            os.rmdir(path)
+        else:
+            os.unlink(path)
     except OSError as problem:
         if from_outside(problem):
             raise
-        if mode_of(folder):
-            shutil.rmtree(folder, ignore_errors=True)

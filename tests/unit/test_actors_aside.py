@@ -1,5 +1,6 @@
 """Aside: of a trial nothing stays, nothing is seen, and nothing is sent: the step does what the plain call does, once."""
 
+import atexit
 import builtins
 import concurrent.futures
 import contextlib
@@ -199,6 +200,7 @@ def writes_to_a_descriptor_by_a_function(f, work):
 
 
 KEPT = tempfile.TemporaryFile()  # it is open to the end
+atexit.register(KEPT.close)
 TAKEN = KEPT.fileno()
 
 DOING = [keeps_a_log, reads_what_it_writes, makes_a_directory, makes_a_file, appends, takes_away, moves, mean_in_a_file, mean_in_a_file_that_is_there, inserts, sends, starts, swallows, in_a_thread, goes_elsewhere]

@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 from bigdebug import actors
+from bigdebug.errors import StoreError
 
 FRAME = pd.DataFrame({"x": range(60), "city": [f"c{n % 7}" for n in range(60)]})
 
@@ -65,12 +66,24 @@ def _gone(folder):
         actors.read_csv(folder / "gone.csv")
 
 
+def _unwritable(folder):
+    (folder / "file").write_text("")
+    with pytest.raises(StoreError, match="cannot be written"):
+        actors.register("job", home=folder / "file" / "home")
+
+
+def _in_the_way(folder):
+    (folder / "file").write_text("")
+    with pytest.raises(StoreError, match="cannot be written"):
+        actors.register("job", home=folder / "file")
+
+
 def _program_failed(folder):
     with pytest.raises(subprocess.CalledProcessError):
         actors.program(["false"], check=True)
 
 
-PROGRAMS = [_registered, _captured, _rows, _groups, _merged, _generator, _files, _lines, _program, _failed, _gone, _program_failed]
+PROGRAMS = [_registered, _captured, _rows, _groups, _merged, _generator, _files, _lines, _program, _failed, _gone, _unwritable, _in_the_way, _program_failed]
 
 
 @pytest.mark.parametrize("program", PROGRAMS)

@@ -50,8 +50,15 @@ def _lines(folder):
     actors.lines(lambda lines: (line for line in lines), each=True)(folder / "in.csv", folder / "out.txt")
 
 
+def _contained(folder):
+    with actors.register("job", actors.JOB) as job, actors.register("task", actors.TASK, within=job) as task:
+        task.capture("in", "out")
+    actors.flow_link(job, actors.register("other"))
+    actors.forget(job)
+
+
 @pytest.mark.parametrize("error", [TimeoutError, type("Over", (BaseException,), {})])
-@pytest.mark.parametrize("program", [_rows, _groups, _generator, _files, _lines])
+@pytest.mark.parametrize("program", [_rows, _groups, _generator, _files, _lines, _contained])
 def test_an_alarm_ends_its_program_wherever_it_rings(tmp_path, monkeypatch, program, error):
     monkeypatch.setenv("BIGDEBUG_HOME", str(tmp_path / "home"))
     FRAME.to_csv(tmp_path / "in.csv", index=False)
@@ -82,11 +89,11 @@ def test_an_alarm_ends_its_program_wherever_it_rings(tmp_path, monkeypatch, prog
         signal.signal(signal.SIGALRM, before)
 
 
-WATCHED = {"exists", "isfile", "isdir", "mode_of", "mkdir", "made", "removed", "put_back", "_put", "_put_back", "ended", "end", "kept", "aside", "_same_arrays", "_equal", "stamp_of"}
+WATCHED = {"exists", "isfile", "isdir", "mode_of", "is_folder", "mkdir", "made", "touch", "touched", "removed", "put_back", "_put", "_put_back", "ended", "end", "kept", "aside", "_same_arrays", "_equal", "stamp_of"}
 """Functions, ours and Python's, behind which an alarm was lost, or a trial stayed."""
 
 
-@pytest.mark.parametrize("program", [pytest.param(_rows, marks=pytest.mark.slow), pytest.param(_groups, marks=pytest.mark.slow), _settings, _files, _lines])
+@pytest.mark.parametrize("program", [pytest.param(_rows, marks=pytest.mark.slow), pytest.param(_groups, marks=pytest.mark.slow), _settings, _files, _lines, _contained])
 def test_an_alarm_that_rings_where_others_were_lost_ends_its_program_though_its_exception_is_kept(tmp_path, monkeypatch, program):
     """In a home that is made meanwhile. The trial of the next step is one, and behind it all is as it was."""
     FRAME.to_csv(tmp_path / "in.csv", index=False)

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import os
+import signal
 import stat
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from bigdebug.store.paths import made, mode_of, removed
+from bigdebug.store.paths import made, mode_of, removed, touched
+from tests.interrupting import rung_at
 
 
 def modes(*folders: Path) -> list[int]:
@@ -47,4 +51,48 @@ def test_what_is_not_there_has_no_mode_and_need_not_be_removed(tmp_path: Path) -
     assert [mode_of(path) for path in (tmp_path / "none", "s3://bucket/x", "a\0b")] == [0, 0, 0]
     made(tmp_path / "some" / "more")
     removed(tmp_path / "some")
-    assert list(tmp_path.iterdir()) == []
+    (tmp_path / "there").mkdir()
+    (tmp_path / "link").symlink_to("there")
+    removed(tmp_path / "link")
+    assert list(tmp_path.iterdir()) == [tmp_path / "there"]
+
+
+def test_a_file_is_made_once_and_keeps_what_it_has(tmp_path: Path) -> None:
+    touched(tmp_path / "file", 0o600)
+    assert modes(tmp_path / "file") == [0o600]
+    (tmp_path / "file").write_text("x")
+    touched(tmp_path / "file", 0o600)
+    assert (tmp_path / "file").read_text() == "x"
+
+
+def test_what_cannot_be_removed_stays_and_an_alarm_does_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a directory in which there is what cannot be removed, the rest goes."""
+    rings: Any = lambda number, frame: _over()  # noqa: E731  # a function that handles signals
+    unlink = os.unlink
+
+    def kept(path: Any, **more: Any) -> None:
+        if os.fspath(path).endswith("kept"):
+            raise PermissionError(path)
+        unlink(path, **more)
+
+    monkeypatch.setattr(os, "unlink", kept)
+    before = signal.signal(signal.SIGALRM, rings)
+    try:
+        for call in range(1, 1000):
+            for name in ("a/file", "a/kept", "b/file", "kept"):
+                made((tmp_path / "some" / name).parent)
+                touched(tmp_path / "some" / name, 0o600)
+            try:
+                where = rung_at(partial(removed, tmp_path / "some"), call, rings)
+            except TimeoutError:
+                continue
+            assert not where
+            break
+    finally:
+        signal.signal(signal.SIGALRM, before)
+    assert call > 20
+    assert sorted(str(each.relative_to(tmp_path)) for each in tmp_path.rglob("*")) == ["some", "some/a", "some/a/kept", "some/kept"]
+
+
+def _over() -> None:
+    raise TimeoutError("over")
