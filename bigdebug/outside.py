@@ -8,6 +8,7 @@ import inspect
 import signal
 import sys
 import traceback
+import types
 from collections.abc import Callable, Iterator
 from functools import partial, partialmethod
 from types import CellType, FrameType, FunctionType, MethodType
@@ -76,11 +77,12 @@ def _functions(called: Any) -> Iterator[_Handler]:
     """The functions of Python's that a call runs. What a handler's own code says of itself is not asked."""
     todo: list[tuple[Any, Any]] = [(called, None)]
     for each, owner in todo:
-        if len(todo) > _MOST:
-            return
+        if isinstance(each, _OF_C) or len(todo) > _MOST:
+            continue
         if isinstance(each, FunctionType):
             yield each, owner
-        if isinstance(each, (partial, partialmethod)):
+            todo.append((vars(each).get("__wrapped__"), owner))
+        elif isinstance(each, (partial, partialmethod)):
             todo.append((each.func, None if each.args else owner))
         elif isinstance(each, MethodType):
             todo.append((each.__func__, each.__self__))
@@ -92,8 +94,10 @@ def _functions(called: Any) -> Iterator[_Handler]:
             todo += [(inspect.getattr_static(each, "__wrapped__", None), owner), (inspect.getattr_static(type(each), "__call__", None), each)]
 
 
+_OF_C = (type(None), types.BuiltinFunctionType, types.WrapperDescriptorType, types.MethodDescriptorType, types.MethodWrapperType)
+
 _MOST = 30
-"""Functions that one handler is made of; those of a few are made of two or three."""
+"""Functions that one handler is made of: mostly one, of decorated ones some."""
 
 
 def _runs(frame: FrameType, function: FunctionType, owner: Any) -> bool:

@@ -132,6 +132,10 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         .config("spark.ui.enabled", "false")
         .config("spark.ui.showConsoleProgress", "false")
     )
+    from bigdebug.spark import failing
+    from bigdebug.spark.sql.crashes import heard
+
+    failing._PATIENCE = heard._PATIENCE = 60_000  # what has finished is not looked at again, however busy the machine is
     with ExitStack() as running:
         if MASTER == "standalone":
             from tests.cluster.standalone import standalone

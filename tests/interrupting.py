@@ -5,6 +5,7 @@ from __future__ import annotations
 import linecache
 import signal
 import sys
+import threading
 import traceback
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
@@ -91,3 +92,22 @@ def rung_at(program: Callable[[], object], call: int, handler: Callable[[int, Fr
     finally:
         sys.setprofile(None)
     return running
+
+
+@contextmanager
+def cancelled(sc: Any, after: float) -> Iterator[None]:
+    """Within: the jobs of a context are cancelled when so many seconds are over, and those that begin later, too: between two jobs there is none."""
+    over = threading.Event()
+
+    def cancel() -> None:
+        over.wait(after)
+        while not over.wait(0.1):
+            sc.cancelAllJobs()
+
+    thread = threading.Thread(target=cancel)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()

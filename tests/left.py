@@ -52,14 +52,13 @@ _PROPERTIES = ("bigdebug.run", "bigdebug.strategy", "bigdebug.policy", "bigdebug
 def held(dbg: Any) -> Held:
     gc.collect()
     sc = dbg.plain_context
-    java = sc._jsc.sc()
     return Held(
         files=frozenset(map(str, dbg.store.rglob("*"))),
         threads=tuple(sorted(thread.name for thread in threading.enumerate() if not _POOLED.fullmatch(thread.name))),
         pooled=sum(bool(_POOLED.fullmatch(thread.name)) for thread in threading.enumerate()),
         sockets=_sockets(),
         cached=cached(sc),
-        listeners=sum(_OF_SESSIONS not in str(each) for each in java.listenerBus().listeners().toArray()),
+        listeners=listeners(sc),
         accumulators=len(_accumulatorRegistry),
         tags=frozenset(sc.getJobTags()),
         properties=tuple(map(sc.getLocalProperty, _PROPERTIES)),
@@ -67,10 +66,31 @@ def held(dbg: Any) -> Held:
     )
 
 
+def listeners(sc: Any) -> int:
+    """How many listen to what Spark does, but for those of its own for sessions."""
+    return sum(_OF_SESSIONS not in str(each) for each in sc._jsc.sc().listenerBus().listeners().toArray())
+
+
 def cached(sc: Any) -> frozenset[int]:
     """The numbers of the RDDs that Spark has cached. JavaSparkContext.getPersistentRDDs() would hold the RDDs themselves until py4j collects its answer."""
     numbers = sc._jsc.sc().persistentRdds().keySet().mkString(" ")
     return frozenset(map(int, numbers.split()))
+
+
+def cached_for_good(sc: Any) -> frozenset[int]:
+    """The numbers of the RDDs that Spark has cached, and that somebody holds: it lets go of others when Java collects."""
+    known, before = cached(sc), None
+    while known != before:
+        gc.collect()
+        sc._jvm.System.gc()
+        time.sleep(0.5)
+        known, before = cached(sc), known
+    return known
+
+
+def jobs_run(spark: Any) -> int:
+    """How many jobs there have been. Spark's status store hears of a job some time after it ran, and forgets old ones."""
+    return int(spark.sparkContext._jsc.sc().dagScheduler().numTotalJobs())
 
 
 def ours() -> Counter[str]:

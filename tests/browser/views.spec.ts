@@ -9,13 +9,16 @@ const FORGET = 'session.runs = ()';
 const BUSY = `import time
 while True: time.sleep(0.05)`;
 
-/** Until JupyterLab has written down that a view is in the main area. */
+/** Until JupyterLab has written down that a view is in the main area; the test's own time bounds it. */
 function keptView(desk: Desk): Promise<unknown> {
-  return desk.page.waitForResponse(answer => {
-    const kept = answer.request().method() === 'PUT' && answer.url().includes('/api/workspaces/');
-    const { data } = JSON.parse((kept ? answer.request().postData() : null) ?? '{}') as { data?: object };
-    return JSON.stringify(data?.['layout-restorer:data' as keyof typeof data] ?? '').includes('bigdebug-views:');
-  });
+  return desk.page.waitForResponse(
+    answer => {
+      const kept = answer.request().method() === 'PUT' && answer.url().includes('/api/workspaces/');
+      const { data } = JSON.parse((kept ? answer.request().postData() : null) ?? '{}') as { data?: object };
+      return JSON.stringify(data?.['layout-restorer:data' as keyof typeof data] ?? '').includes('bigdebug-views:');
+    },
+    { timeout: 0 }
+  );
 }
 
 /** Opens a notebook with the run, and its records in the main area. */

@@ -45,7 +45,7 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     try:
         served = _served(home / "runtime", process, log)
         yield served
-        httpx.post(f"{served.url}api/shutdown", headers=_key(served))
+        httpx.post(f"{served.url}api/shutdown", headers=_key(served), timeout=PATIENCE)
         process.wait(PATIENCE)
     finally:
         process.terminate()
@@ -68,17 +68,17 @@ def _key(lab: Served) -> dict[str, str]:
 
 
 def test_it_opens_on_the_tour(lab: Served) -> None:
-    page = httpx.get(lab.url, params={"token": lab.token}, follow_redirects=True)
+    page = httpx.get(lab.url, params={"token": lab.token}, follow_redirects=True, timeout=PATIENCE)
     assert page.url.path == "/lab/tree/tour.ipynb"
-    tour = httpx.get(f"{lab.url}api/contents/tour.ipynb", headers=_key(lab)).json()
-    assert tour["content"]["metadata"]["kernelspec"]["name"] in httpx.get(f"{lab.url}api/kernelspecs", headers=_key(lab)).json()["kernelspecs"]
+    tour = httpx.get(f"{lab.url}api/contents/tour.ipynb", headers=_key(lab), timeout=PATIENCE).json()
+    assert tour["content"]["metadata"]["kernelspec"]["name"] in httpx.get(f"{lab.url}api/kernelspecs", headers=_key(lab), timeout=PATIENCE).json()["kernelspecs"]
 
 
 def test_it_serves_the_panel_that_was_built(lab: Served) -> None:
-    page = httpx.get(f"{lab.url}lab", headers=_key(lab)).text
+    page = httpx.get(f"{lab.url}lab", headers=_key(lab), timeout=PATIENCE).text
     config = json.loads(page.partition('<script id="jupyter-config-data" type="application/json">')[2].partition("</script>")[0])
     [panel] = [each for each in config["federated_extensions"] if each["name"] == "bigdebug"]
     assert panel["load"] == json.loads(PANEL.read_text())["jupyterlab"]["_build"]["load"]
     assert not [each for each in config.get("disabledExtensions", []) if "bigdebug" in str(each)]
-    script = httpx.get(f"{lab.url}lab/extensions/bigdebug/{panel['load']}", headers=_key(lab))
+    script = httpx.get(f"{lab.url}lab/extensions/bigdebug/{panel['load']}", headers=_key(lab), timeout=PATIENCE)
     assert (script.status_code, len(script.content) > 1_000) == (200, True)

@@ -21,6 +21,7 @@ from pyspark.sql.classic.dataframe import DataFrame
 import bigdebug
 from bigdebug.graph import CallSite
 from tests.kernel.shells import JOB, Shell
+from tests.left import listeners
 
 # ---- what is displayed -------------------------------------------------------------------------------------------
 
@@ -78,7 +79,7 @@ def footprint(shell: Shell) -> dict[str, Any]:
         "name of a cell's file": str(CallSite(shell.compile.cache("1"), 1)),
         "threads": threads(),
         "interruptions": signal.getsignal(signal.SIGINT),
-        "listeners of jobs": spark._jsc.sc().listenerBus().listeners().size(),
+        "listeners of jobs": listeners(spark),
         "listeners of queries": len(spark._jsparkSession.listenerManager().listListeners()),
         "SparkSession()": SparkSession.__init__,
         "df.rdd": vars(DataFrame)["rdd"],

@@ -113,7 +113,7 @@ def main() -> None:
     os.environ["BIGDEBUG_HOME"] = tempfile.mkdtemp()
     folder = Path(tempfile.mkdtemp())
     good, bad = folder / "good.txt", folder / "bad.txt"
-    good.write_text("".join(f"{n % 7}\n" for n in range(30)))
+    good.write_text("".join(f"{n % 7}\n" for n in range(60)))
     bad.write_text("x\n" + 6 * good.read_text())  # so long that the action's own message does not wait for the end of the diagnosis
     answers = {}
     for prepare in (plain, rdd_captured, rdd_traced, rdd_diagnosed, frame_captured, frame_traced, frame_diagnosed):

@@ -21,6 +21,7 @@ from bigdebug.trace.crossfilter.marks import Marks
 from bigdebug.trace.crossfilter.selection import Selection
 from bigdebug.trace.crossfilter.views import Answer, Views
 from bigdebug.trace.places import rids_of
+from tests.left import jobs_run
 
 COLUMNS = (
     "id int, k string, g int, x int, big bigint, small float, price decimal(12,2), much decimal(38,2), d date, at timestamp, b binary, flag boolean, "
@@ -224,13 +225,20 @@ def test_a_function_whose_values_python_does_not_have_is_refused_by_name(spark: 
         views.answer(result.name, Selection())
 
 
+def _last_query(spark: Any) -> int:
+    """The number of the query that Spark knows last: it forgets old ones."""
+    spark.sparkContext._jsc.sc().listenerBus().waitUntilEmpty()
+    known = spark._jsparkSession.sharedState().statusStore().executionsList()
+    return max(int(known.apply(place).executionId()) for place in range(known.length()))
+
+
 def test_a_brush_over_functions_of_aggregates_is_no_job_and_no_query(spark: Any, dbg: Any, tables: list[int]) -> None:
     ids, result = dbg.marks(spark.sql("select id from t"), spark.sql("select k, round(avg(x), 1) r from t group by k"), over="t")
-    views, tracker = views_of((ids, result)), spark.sparkContext.statusTracker()
-    before = len(tracker.getJobIdsForGroup()), spark._jsparkSession.sharedState().statusStore().executionsCount()
+    views = views_of((ids, result))
+    before = jobs_run(spark), _last_query(spark)
     active = spark._jvm.org.apache.spark.sql.classic.SparkSession.getActiveSession()
     views.answer(result.name, Selection().brushed(ids.name, [1, 2, 3]))
-    assert (len(tracker.getJobIdsForGroup()), spark._jsparkSession.sharedState().statusStore().executionsCount()) == before
+    assert (jobs_run(spark), _last_query(spark)) == before
     assert spark._jvm.org.apache.spark.sql.classic.SparkSession.getActiveSession().equals(active)
 
 

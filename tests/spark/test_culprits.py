@@ -16,9 +16,10 @@ import pytest
 
 import bigdebug
 from bigdebug.errors import ReplayError
-from bigdebug.spark.jobs import at_most
+from bigdebug.spark.jobs import at_most, tagged
 from bigdebug.trace.culprit import CrashCulprit
 from bigdebug.trace.culprits import Culprits
+from tests.interrupting import cancelled
 
 
 def culprits_of(dbg: Any, job: Callable[[], Any]) -> Culprits:
@@ -280,6 +281,8 @@ def test_partitions_that_had_finished_are_not_run_again(found: Any, dbg: Any, tm
     def noted(split: int, records: Iterable[int]) -> Iterator[int]:
         with (tmp_path / str(split)).open("a") as file:
             file.write("x")
+        while split == 3 and not all((tmp_path / each).exists() for each in "012"):
+            time.sleep(0.01)
         time.sleep(split == 3)  # until the others have finished
         return (1 // record for record in records)
 
@@ -360,11 +363,8 @@ def test_where_the_first_partitions_are_interrupted_none_is_lost_or_told_twice(d
 
     culprits = culprits_of(dbg, dbg.context.parallelize([0, *[1] * 15, 7], 1).map(slowly).collect)
     first = culprits[0]
-    timer = threading.Timer(0.5, sc.cancelAllJobs)
-    timer.start()
-    with pytest.raises(Exception, match="cancel"):
+    with cancelled(sc, 0.5), pytest.raises(Exception, match="cancel"):
         len(culprits)
-    timer.join()
     assert [culprit.record for culprit in culprits] == [0, 7]
     assert culprits[0] is first
 
@@ -590,8 +590,9 @@ def test_what_was_cancelled_behind_an_early_culprit_is_looked_at_again(dbg: Any,
 
     with pytest.raises(Exception, match="division by zero"), dbg.capture("crash") as run:
         dbg.context.parallelize(range(150), 1).map(slow).count()
-    with at_most(dbg.context, 1.5):
+    with tagged(dbg.context) as tag:
         assert run.culprits.more()
+        dbg.context.cancelJobsWithTag(tag)
         time.sleep(2)
     (culprit,) = run.culprits
     assert [source.record for source in culprit.sources] == [10]

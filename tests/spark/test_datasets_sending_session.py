@@ -11,6 +11,7 @@ from pyspark.sql import SparkSession
 import bigdebug
 from bigdebug import DebugSession
 from tests.collector import collecting, hang
+from tests.left import PATIENCE
 
 
 def test_a_session_tells_until_it_is_detached(spark: SparkSession, dbg: DebugSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -20,6 +21,9 @@ def test_a_session_tells_until_it_is_detached(spark: SparkSession, dbg: DebugSes
         dbg.datasets.send(dead.url)
         rows = spark.range(10)
         rows.write.parquet(str(tmp_path / "told"))
+        end = time.monotonic() + PATIENCE
+        while len(collector.taken) < 2 and time.monotonic() < end:
+            time.sleep(0.05)
         dbg.detach()
         rows.write.parquet(str(tmp_path / "untold"))
         bigdebug.attach(spark)

@@ -15,7 +15,7 @@ import pytest
 import bigdebug
 from bigdebug.agents.stage import Report
 from bigdebug.errors import NotCapturedError
-from tests.left import ours
+from tests.spark.soaked import at_rest
 
 
 def counts(sc: Any) -> Any:
@@ -59,20 +59,25 @@ def test_lineage_that_another_run_needs_stays_until_that_one_goes(dbg: Any) -> N
     assert not any(dbg.store.iterdir())
 
 
-def test_what_a_question_derives_meanwhile_goes_as_well(dbg: Any) -> None:
+def test_what_a_question_derives_meanwhile_goes_as_well(dbg: Any, tmp_path: Path) -> None:
+    held, gone = tmp_path / "held", tmp_path / "gone"
+
     def slowly(x: int) -> tuple[int, int]:
-        time.sleep(0.03)
+        while held.exists() and not gone.exists():
+            time.sleep(0.01)
         return x % 3, x
 
     sums = dbg.context.parallelize(range(20), 2).map(slowly).reduceByKey(add, 2)
     with dbg.capture("lazy", strategy="lazy") as run:
         sums.collect()
     tracker = dbg.context.statusTracker()
+    held.touch()
     with ThreadPoolExecutor(1) as other:
         asked = other.submit(lambda: sums.getLineage().goBackAll().rids())
         while not tracker.getActiveJobsIds() and not asked.done():
             time.sleep(0.01)
         dbg.forget(run)
+        gone.touch()
         with pytest.raises(NotCapturedError):
             asked.result(60)
     assert not (dbg.store / run.id).exists()
@@ -121,13 +126,11 @@ def test_nothing_is_known_of_runs_that_are_forgotten_with_their_programs(dbg: An
     for number in range(3):
         program(number)
     dbg.forget()
-    before = ours()
+    before = at_rest(dbg)["ours"]
     for number in range(3, 6):
         program(number)
         dbg.forget(dbg.runs)
-    gc.collect()  # programs are cycles
-    dbg.forget()
-    more = ours() - before
+    more = at_rest(dbg)["ours"] - before
     del more["FileStamp"]  # what files hold is remembered of so many
     assert more == {}
 

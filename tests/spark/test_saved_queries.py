@@ -138,8 +138,11 @@ def test_without_lineage_nothing_runs_and_the_remedy_is_named(dbg: Any, tables: 
     frame = QUERIES["group"](tables)
     with dbg.capture("plain") as run, dbg.following() as jobs:
         rows = frame.collect()
+        bus = dbg.spark.sparkContext._jsc.sc().listenerBus()
+        bus.waitUntilEmpty()
         before = jobs.tasks
         saved = bigdebug.open(dbg.save(tmp_path / "saved", run))
+        bus.waitUntilEmpty()
         assert jobs.tasks == before
     assert saved.lineage("plain").count() == len(rows)
     assert list(map(repr, saved.lineage("plain").collect())) == list(map(repr, rows))

@@ -21,6 +21,7 @@ from pyspark.util import PythonEvalType
 
 import bigdebug
 from bigdebug.errors import IncompleteLineageError, ReplayError
+from tests.left import jobs_run
 from tests.spark.test_sql_culprits import culprits_of
 
 NUMBER, OVERFLOW, DIVISION, RAISED = "NumberFormatException", "ArithmeticException", "ArithmeticException", "SparkRuntimeException"
@@ -169,9 +170,9 @@ def test_sums_over_two_unions_of_the_same_columns(dbg: Any, spark: Any) -> None:
 def test_a_sum_of_what_it_casts_itself_costs_no_job(dbg: Any, spark: Any, tmp_path: Path) -> None:
     (tmp_path / "numbers.txt").write_text("1\nx\n7\n")
     culprits = culprits_of(dbg, spark.read.text(str(tmp_path / "numbers.txt")).agg(F.sum(F.col("value").cast("long"))))
-    before = jobs(spark)
+    before = jobs_run(spark)
     assert [culprit.record.value for culprit in culprits] == ["x"]
-    assert jobs(spark) - before == 1
+    assert jobs_run(spark) - before == 1
 
 
 ONLY_SOME = {
@@ -212,9 +213,9 @@ def test_a_sum_of_small_numbers_costs_no_job(dbg: Any, spark: Any, tmp_path: Pat
     (tmp_path / "numbers.txt").write_text(f"1\nx\n{largest}\n")
     frame = spark.read.text(str(tmp_path / "numbers.txt")).withColumnRenamed("value", "v")
     culprits = culprits_of(dbg, frame.select(_numbered(kind)(F.col("v")).alias("n")).agg(F.sum("n")))
-    before = jobs(spark)
+    before = jobs_run(spark)
     assert len(list(culprits)) == 1
-    assert (jobs(spark) - before == 1) == (largest == 7)
+    assert (jobs_run(spark) - before == 1) == (largest == 7)
 
 
 def test_a_sum_that_overflows_tells_what_spark_throws(dbg: Any, spark: Any) -> None:
@@ -515,11 +516,11 @@ def test_what_culprits_have_in_common(dbg: Any, spark: Any) -> None:
     """A row of one side of a join that crashes with each of the other; it is found in one job, when somebody asks."""
     found = culprits_of(dbg, spark.sql("select a.id, b.i from flights a join sums b on cast(a.dep as int) > b.i where a.id <> 5"))
     assert [c.operator.name for c in found] == ["Join"] * 12
-    before = jobs(spark)
+    before = jobs_run(spark)
     assert "behind" not in repr(found)
-    assert jobs(spark) == before
+    assert jobs_run(spark) == before
     assert [(s.record.id, count) for s, count in found.common(2)] == [("2", 6), ("4", 6)]
-    assert jobs(spark) - before < 12  # as many as culprits
+    assert jobs_run(spark) - before < 12  # as many as culprits
     assert "behind 6 of them" in repr(found)
 
 
@@ -527,11 +528,6 @@ def test_culprits_with_nothing_in_common(dbg: Any, spark: Any) -> None:
     found = culprits_of(dbg, spark.sql("select cast(dep as int) from flights"))
     assert len(found) == 2
     assert found.common() == []
-
-
-def jobs(spark: Any) -> int:
-    """How many jobs there have been. Spark's status store hears of a job some time after it ran, and forgets old ones."""
-    return int(spark.sparkContext._jsc.sc().dagScheduler().numTotalJobs())
 
 
 def test_what_count_does_not_compute_does_not_crash(dbg: Any, spark: Any) -> None:

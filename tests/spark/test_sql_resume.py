@@ -8,7 +8,7 @@ from collections import namedtuple
 from collections.abc import Iterator
 from contextlib import nullcontext
 from pathlib import Path
-from threading import Timer
+from threading import Event, Thread
 from typing import Any
 
 import pandas as pd
@@ -219,15 +219,22 @@ def test_more_culprits_than_are_told_are_left_out_and_not_repaired(dbg: Any, spa
 def test_an_action_that_was_cancelled_does_not_go_on(dbg: Any, spark: Any) -> None:
     sc = spark.sparkContext
     sc.addJobTag("to be cancelled")
-    timer = Timer(1.5, sc.cancelJobsWithTag, ["to be cancelled"])
+    over = Event()
+
+    def cancel() -> None:
+        while not over.wait(0.5):
+            sc.cancelJobsWithTag("to be cancelled")
+
+    cancelling = Thread(target=cancel)
     slow = spark.range(0, 4, 1, 2).select(F.udf(lambda n: time.sleep(20) or n, "long")("id"))
     before = time.monotonic()
     try:
-        timer.start()
+        cancelling.start()
         with pytest.raises(Exception, match="cancelled"), dbg.capture(on_crash="skip"):
             slow.collect()
     finally:
-        timer.cancel()
+        over.set()
+        cancelling.join()
         sc.removeJobTag("to be cancelled")
     assert time.monotonic() - before < 15
 

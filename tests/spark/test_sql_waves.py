@@ -21,6 +21,7 @@ from pyspark.sql import functions as F
 from bigdebug.errors import ReplayError
 from bigdebug.spark.sql.crashes.waves import Partitions
 from bigdebug.spark.sql.plans.catalyst import Catalyst
+from tests.interrupting import cancelled
 
 PARTITIONS = 40
 
@@ -207,11 +208,8 @@ def test_where_it_is_interrupted_no_culprit_is_lost_or_told_twice(dbg: Any, spar
     run = failed(dbg, rows.select(crashing(*range(PARTITIONS), seconds=0.1)))
     culprits = iter(run.culprits)
     next(culprits)
-    timer = threading.Timer(0.3, spark.sparkContext.cancelAllJobs)
-    timer.start()
-    with pytest.raises(Exception, match="cancel"):
+    with cancelled(spark.sparkContext, 0.3), pytest.raises(Exception, match="cancel"):
         list(culprits)
-    timer.join()
     assert 0 < len(run.culprits.known) < PARTITIONS
     assert numbers(run.culprits) == [*range(PARTITIONS)]
 

@@ -13,6 +13,7 @@ from pyspark.errors import ArithmeticException
 from pyspark.sql import functions as F
 
 from bigdebug.errors import BigdebugError, UnknownColumnError, UnknownOperatorError
+from tests.left import jobs_run
 
 SQL = """
 select o.region, count(*) n, sum(l.price) revenue from lines l join orders o on l.o = o.o where l.price > 1 group by o.region
@@ -33,10 +34,9 @@ def views(spark: Any) -> Iterator[None]:
 
 @contextmanager
 def no_jobs(spark: Any) -> Iterator[None]:
-    tracker = spark.sparkContext._jsc.sc().statusStore()
-    before = tracker.jobsList(None).length()
+    before = jobs_run(spark)
     yield
-    assert tracker.jobsList(None).length() == before
+    assert jobs_run(spark) == before
 
 
 def kept(dbg: Any, frame: Any) -> dict[str, tuple[int, int]]:

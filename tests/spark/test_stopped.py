@@ -38,7 +38,7 @@ def test_a_question_is_refused_by_name(told: dict[str, list[str]], question: str
 
 
 def test_a_new_session_works(told: dict[str, list[str]]) -> None:
-    assert told["afterwards"] == ["gave", "", "30"]
+    assert told["afterwards"] == ["gave", "", "60"]
 
 
 def test_no_thread_of_ours_ends_with_an_exception(done: subprocess.CompletedProcess[str]) -> None:

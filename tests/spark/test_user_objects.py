@@ -14,7 +14,7 @@ import pytest
 from pyspark.accumulators import AccumulatorParam
 
 from bigdebug.errors import NondeterminismError, ReplayError
-from tests.left import cached
+from tests.left import cached, cached_for_good
 
 
 class Lists(AccumulatorParam[list[Any]]):
@@ -194,7 +194,7 @@ def test_functions_over_partitions_are_called_though_nobody_wants_their_records(
 
 def test_threads_that_use_one_cache_fill_it_once(dbg: Any) -> None:
     computed = dbg.context.accumulator(0)
-    before = cached(dbg.context)
+    before = cached_for_good(dbg.context)
     squares = dbg.context.parallelize(range(100), 2).map(lambda x: (computed.add(1), x * x)[1]).cache()
     together, counts = threading.Barrier(4), []
 

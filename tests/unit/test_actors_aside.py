@@ -752,10 +752,10 @@ def test_spark_is_not_asked_by_a_trial(home):
 
 @pytest.mark.parametrize("count", [20, 60])
 def test_a_function_that_takes_long_is_tried_on_fewer_rows(home, monkeypatch, count):
-    monkeypatch.setattr(promises, "MOST_SECONDS", 0.15)
+    monkeypatch.setattr(promises, "MOST_SECONDS", 1.2)
 
     def slow(f):
-        time.sleep(0.1)
+        time.sleep(0.8)
         return f
 
     actors.rows(slow)(FRAME[:count])
@@ -765,10 +765,10 @@ def test_a_function_that_takes_long_is_tried_on_fewer_rows(home, monkeypatch, co
 
 
 def test_a_generator_that_takes_long_is_tried_on_fewer_records(home, monkeypatch):
-    monkeypatch.setattr(tried, "MOST_SECONDS", 0.15)
+    monkeypatch.setattr(tried, "MOST_SECONDS", 1.2)
 
     def slow(records):
-        time.sleep(0.1)
+        time.sleep(0.8)
         yield from records
 
     assert list(actors.generator(slow, each=True)([*range(9)])) == [*range(9)]
