@@ -2,40 +2,25 @@
 
 from __future__ import annotations
 
-import builtins
 import dis
 import inspect
 import signal
 import sys
 import traceback
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Mapping
 from functools import partial, partialmethod
-from types import CellType, FrameType, FunctionType, MethodType
-from typing import Any
-
-_GROUP: tuple[type[Any], ...] = (builtins.BaseExceptionGroup,) if sys.version_info >= (3, 11) else ()
-
-_NOTHING = object()
-
-_Handler = tuple[FunctionType, Any]
-"""A function that a signal calls, and whose method it is; None: it is one by itself."""
+from importlib.machinery import EXTENSION_SUFFIXES
+from types import CellType, CodeType, FrameType, FunctionType, MethodType
+from typing import Any, NamedTuple
 
 
-def from_outside(error: BaseException, again: Callable[[], object] | None = None) -> bool:
+def from_outside(error: BaseException) -> bool:
     """Whether an exception that is handled is meant for the program, wherever it came: its user interrupts it, an alarm that he set is over, also in a group, or where a library raises another
-    exception from that, or another thread throws it into this one.
-
-    What is thrown looks like what C raises without a word: ``again`` does once more what raised it, and what is raised again is not from outside. Raises what interrupts that. Takes some
-    microseconds, and 50 where it comes from a function that whoever handles it called.
+    exception from that, or another thread throws it into this one. Takes some microseconds, and 50 where it comes from a function that whoever handles it called.
     """
-    if _meant(error):
+    if _thrown(error):
         return True
-    return _unraised(error, again is not None) and (again is None or not _raises(again))
-
-
-def _meant(error: BaseException) -> bool:
-    """Whether it, or what it was made of, interrupts the program, or comes out of a signal's handler."""
     todo, seen = [error], set[int]()
     handlers: list[_Handler] | None = None
     while todo:
@@ -48,25 +33,32 @@ def _meant(error: BaseException) -> bool:
         frames = [frame for frame, _ in traceback.walk_tb(told.__traceback__)][told is error :]  # the first one handles it now
         if frames:
             handlers = list(_handlers()) if handlers is None else handlers
-            if any(_runs(frame, *handler) for frame in frames for handler in handlers):
+            if any(_handles(frame, each) for frame in frames for each in handlers):
                 return True
         todo += [told.__cause__] if told.__cause__ is not None else []
-        todo += told.exceptions if isinstance(told, _GROUP) else ()
+        todo += told.exceptions if _is_group(type(told)) else ()  # type: ignore[attr-defined]
     return False
 
 
-def _raises(again: Callable[[], object]) -> bool:
-    try:
-        again()
-    except BaseException as error:
-        if _meant(error):
-            raise
-        return True
-    return False
+def _is_group(kind: type) -> bool:
+    """Of Python 3.11, or of the package that has them for 3.10."""
+    return any(each.__module__ in ("builtins", "exceptiongroup", "exceptiongroup._exceptions") and each.__name__ == "BaseExceptionGroup" for each in kind.__mro__)
+
+
+# ---- what signals call ----------------------------------------------------------------------------------------
+
+
+class _Handler(NamedTuple):
+    """A function that is called for a signal."""
+
+    function: FunctionType
+    owner: Any
+    """Whose method it is; None: it is none."""
+    bound: int
+    """How many arguments come before those of the signal."""
 
 
 def _handlers() -> Iterator[_Handler]:
-    """The functions that signals call, and those that these were made of."""
     for number in range(1, signal.NSIG):  # ``valid_signals`` takes twice as long
         handler: Any = signal.getsignal(number)
         if callable(handler):
@@ -74,24 +66,24 @@ def _handlers() -> Iterator[_Handler]:
 
 
 def _functions(called: Any) -> Iterator[_Handler]:
-    """The functions of Python's that a call runs. What a handler's own code says of itself is not asked."""
-    todo: list[tuple[Any, Any]] = [(called, None)]
-    for each, owner in todo:
-        if isinstance(each, _OF_C) or len(todo) > _MOST:
+    """The functions of Python's that a call runs first. What an object says of itself is not asked."""
+    todo: list[tuple[Any, Any, int]] = [(called, None, 0)]
+    for each, owner, bound in todo:
+        kind = type(each)
+        if kind is FunctionType:
+            yield _Handler(each, owner, bound)
+        elif kind in _OF_C or len(todo) > _MOST:
             continue
-        if isinstance(each, FunctionType):
-            yield each, owner
-            todo.append((vars(each).get("__wrapped__"), owner))
-        elif isinstance(each, (partial, partialmethod)):
-            todo.append((each.func, None if each.args else owner))
-        elif isinstance(each, MethodType):
-            todo.append((each.__func__, each.__self__))
-        elif isinstance(each, (staticmethod, classmethod)):
-            todo.append((each.__func__, None))
-        elif isinstance(each, type):
-            todo += [(inspect.getattr_static(each, name), None) for name in ("__new__", "__init__")]
+        elif issubclass(kind, (partial, partialmethod)):
+            todo.append((each.func, None if each.args else owner, bound + len(each.args)))
+        elif kind is MethodType:
+            todo.append((each.__func__, each.__self__, bound + 1))
+        elif issubclass(kind, (staticmethod, classmethod)):
+            todo.append((each.__func__, None, bound))
+        elif issubclass(kind, type):
+            todo += [(inspect.getattr_static(each, name), None, bound + 1) for name in ("__new__", "__init__")]
         else:
-            todo += [(inspect.getattr_static(each, "__wrapped__", None), owner), (inspect.getattr_static(type(each), "__call__", None), each)]
+            todo += [(inspect.getattr_static(each, "__wrapped__", None), owner, bound), (inspect.getattr_static(kind, "__call__", None), each, bound + 1)]
 
 
 _OF_C = (type(None), types.BuiltinFunctionType, types.WrapperDescriptorType, types.MethodDescriptorType, types.MethodWrapperType)
@@ -100,18 +92,35 @@ _MOST = 30
 """Functions that one handler is made of: mostly one, of decorated ones some."""
 
 
-def _runs(frame: FrameType, function: FunctionType, owner: Any) -> bool:
-    """Whether a frame runs this very function: others of the same code are of other objects, or in the place of other functions, as those are that a decorator gives."""
+_NOTHING = object()
+
+
+def _handles(frame: FrameType, handler: _Handler) -> bool:
+    """Whether a frame runs this very function for a signal. Others of the same code are of other objects, or in the place of other functions, as those are that a decorator gives; and the
+    program may call it by itself.
+    """
+    function, owner, bound = handler
     code = frame.f_code
     if code is not function.__code__:
         return False
-    first = code.co_varnames[:1] if owner is not None and code.co_argcount else ()
-    if not first and not code.co_freevars:
-        return True
     held = frame.f_locals  # of a handler's code alone: to a frame that holds its own exception, and to whatever called it, this is a cycle
-    return all(held.get(name, _NOTHING) is owner for name in first) and all(
-        held.get(name, _NOTHING) is _content(cell) for name, cell in zip(code.co_freevars, function.__closure__ or ())
+    first = code.co_varnames[:1] if owner is not None and code.co_argcount else ()
+    return (
+        all(held.get(name, owner) is owner for name in first)
+        and all(held.get(name, _NOTHING) is _content(cell) for name, cell in zip(code.co_freevars, function.__closure__ or ()))
+        and _has_frame(code, held, bound)
     )
+
+
+def _has_frame(code: CodeType, held: Mapping[str, Any], bound: int) -> bool:
+    """Whether a function was given a frame, behind the arguments ``bound`` before and the signal: it may have put something else in its place, or let go of it."""
+    place = bound + 1
+    if place < code.co_argcount:
+        return held.get(code.co_varnames[place], _NOTHING) is not None
+    if not code.co_flags & inspect.CO_VARARGS:
+        return False
+    rest = held.get(code.co_varnames[code.co_argcount + code.co_kwonlyargcount], _NOTHING)
+    return not (type(rest) is tuple and len(rest) <= place - code.co_argcount)
 
 
 def _content(cell: CellType) -> Any:
@@ -121,19 +130,34 @@ def _content(cell: CellType) -> Any:
         return _NOTHING
 
 
-def _unraised(error: BaseException, seen_again: bool) -> bool:
-    """Whether no code raised it: what is thrown into a thread is mostly made of its class alone. What C raises has a text mostly; where it can be seen whether it is raised again, that of
-    Python's own classes alone is believed to be C's.
+# ---- what another thread throws -------------------------------------------------------------------------------
+
+
+def _thrown(error: BaseException) -> bool:
+    """Whether no code raised it, and none of C's can have. (Python makes what is thrown into a thread of its class alone. What is raised in C has a text, and is Python's, or of a class of its own,
+    mostly.)
     """
     kind, last, args = type(error), error.__traceback__, vars(BaseException)["args"].__get__(error)
     module = str(kind.__module__)
     of_python = module.partition(".")[0] in sys.stdlib_module_names and kind is not TimeoutError
-    if (args and of_python) if seen_again else (of_python or module == "pyo3_runtime" or (args and isinstance(error, Exception))):
-        return False
-    if last is None:
+    if of_python or _is_of_c(module) or (args and isinstance(error, Exception)) or last is None:
         return False
     while last.tb_next is not None:
         last = last.tb_next
-    code = last.tb_frame.f_code.co_code
+    code, place = last.tb_frame.f_code.co_code, last.tb_lasti
     of_cython = len(code) <= 6  # which has frames without code
-    return not of_cython and 0 <= last.tb_lasti < len(code) and dis.opname[code[last.tb_lasti]] not in ("RAISE_VARARGS", "RERAISE")
+    if of_cython or not 0 <= place < len(code) - 1:
+        return False
+    name, more = dis.opname[code[place]], code[place + 1]
+    return name not in _RAISING and not (name == "RESUME" and more & 3)
+
+
+_RAISING = {"RAISE_VARARGS", "RERAISE", "YIELD_VALUE", "YIELD_FROM", "SEND", "JUMP_BACKWARD_NO_INTERRUPT", "RETURN_GENERATOR"}
+"""Where code raises, or where it waits for what comes next: what is thrown into a generator, or comes of what is awaited, comes from there. (From ``RESUME`` in Python 3.13.)"""
+
+
+def _is_of_c(name: str) -> bool:
+    """Whether a module is one of C's, or of Rust's, which names one that is nowhere. (A notebook's has no file.)"""
+    module = sys.modules.get(name)
+    file = None if module is None else vars(module).get("__file__")
+    return module is None or (isinstance(file, str) and file.endswith(tuple(EXTENSION_SUFFIXES)))

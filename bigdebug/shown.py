@@ -10,6 +10,8 @@ from collections.abc import Callable, Collection, Iterable
 from itertools import islice
 from typing import Any
 
+from bigdebug.outside import from_outside
+
 LONGEST = 2_000
 """Characters that a value is shown with at most, and values within it that are asked for theirs."""
 
@@ -66,6 +68,8 @@ def said(error: BaseException) -> str:
     try:
         return str(error)
     except Exception as worse:  # it is the user's code that runs here
+        if from_outside(worse):
+            raise
         return f"<{_name(type(error))} whose str raised {_name(type(worse))}>"
 
 

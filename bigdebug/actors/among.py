@@ -6,10 +6,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
-from functools import partial
 from itertools import islice
 from time import perf_counter
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
@@ -34,7 +33,6 @@ _TEXTS = 1 << 20
 MOST = 10_000
 """Outputs of one record that are looked at."""
 
-Outputs = TypeVar("Outputs")
 Call = Callable[[Iterator[Any]], Iterable[Any]]
 Copied = Callable[[Sequence[Any]], AbstractContextManager[tuple[Call, Sequence[Any]]]]
 """Within: a copy of the function, and of records."""
@@ -75,28 +73,23 @@ def seen_among(copied: Copied, records: Sequence[Any], kept: Kept, until: float)
         if perf_counter() > until:
             break
         try:
-            given = given_alone(partial(_once, copied, records[number : number + 1], kept))
+            with copied(records[number : number + 1]) as (call, mine):
+                alone = _alone(call, mine, kept)
         except NoRoom:
             break
-        if len(given) != len(outputs) or not all(map(same_cell, given, outputs)):
+        if len(alone) != len(outputs) or not all(map(same_cell, alone, outputs)):
             raise Broken(OTHERWISE)
-        counts.append(len(given))
+        counts.append(len(alone))
     return counts
 
 
-def _once(copied: Copied, record: Sequence[Any], kept: Kept) -> list[Any]:
-    with copied(record) as (call, mine):
-        return [kept(output) for output in islice(call(iter(mine)), MOST)]
-
-
-def given_alone(once: Callable[[], Outputs]) -> Outputs:
-    """What a function gives of a record alone. Raises Broken where it raises, Untried."""
+def _alone(call: Call, record: Sequence[Any], kept: Kept) -> list[Any]:
     try:
-        return once()
-    except (Untried, Broken):
+        return [kept(output) for output in islice(call(iter(record)), MOST)]
+    except Untried:
         raise
     except (Exception, SystemExit) as error:  # the user's; an exit is one of a record alone
-        if from_outside(error, once):
+        if from_outside(error):
             raise
         raise Broken(raised(error)) from error
 

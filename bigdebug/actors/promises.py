@@ -144,20 +144,16 @@ def _covered(probes: list[Probe]) -> int:
 
 def _tried(frame: pd.DataFrame, owners: Owners, chosen: Positions, call: Callable[[Any], Any]) -> Probe:
     places = owners.rows(chosen)
-
-    def once(rows: Any) -> Probe:
-        with stopped():
-            return Probe(chosen, places, _floats(bare(rows)), call(rows))
-
     rows = few_of(frame, places)
     try:
-        return once(rows)
+        with stopped():
+            return Probe(chosen, places, _floats(bare(rows)), call(rows))
     except Untried:
         raise
     except BaseException as error:  # the user's; an exit is one of a few rows alone
-        if from_outside(error, lambda: once(few_of(frame, places))):
+        if from_outside(error):
             raise
-        raise Broken(f"it raised {type(error).__name__} on {len(places)} of its rows alone: {shown(said(error))}") from error
+        raise Broken(f"it raised {type(error).__name__} on {len(rows)} of its rows alone: {shown(said(error))}") from error
 
 
 def kept(probes: list[Probe], result: Any, owners: Owners, of_result: Column) -> bool:

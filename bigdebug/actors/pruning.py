@@ -10,7 +10,7 @@ from datetime import timedelta
 from bigdebug.actors.actor import Home, home_of
 from bigdebug.actors.home import ActorHome
 from bigdebug.errors import ActorError, BigdebugError
-from bigdebug.store.paths import removed
+from bigdebug.store.paths import is_folder, removed
 
 
 def prune(*, older_than: float | timedelta | None = None, larger_than: int | None = None, home: Home = None) -> list[str]:
@@ -62,5 +62,9 @@ def _bytes(home: ActorHome, actor: str) -> int:
 def _remove_halves(home: ActorHome) -> None:
     """Take away what was being written by a process that is gone."""
     for path, actor in home.halves():
-        if not home.captures(actor):
+        if home.captures(actor):
+            continue
+        if is_folder(path):
             removed(path)
+        else:
+            path.unlink(missing_ok=True)

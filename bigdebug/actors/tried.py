@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from bigdebug.actors.alike import same_cell
-from bigdebug.actors.among import FIRST, MOST, OTHERWISE, Call, Copied, given_alone, raised, seen_among, some_of
+from bigdebug.actors.among import FIRST, MOST, OTHERWISE, Call, Copied, raised, seen_among, some_of
 from bigdebug.actors.apart import Apart, Copies
 from bigdebug.actors.aside import aside, ended, stopped
 from bigdebug.actors.beside import Beside
@@ -100,26 +100,25 @@ class Trial:
         for record in some:
             if self._alone and perf_counter() > until:
                 break
-            outputs = given_alone(partial(_outputs, copied, record, room))
-            if outputs is None:
-                self.believed = "" if self._alone else LARGE
-                break
+            with copied([record]) as (call, mine):
+                try:
+                    outputs = [_copy(output, room) for output in islice(call(iter(mine)), MOST)]
+                except NoRoom:
+                    self.believed = "" if self._alone else LARGE
+                    break
             self._alone.append(outputs)
 
     def _try_late(self, some: Sequence[Any]) -> None:
         """Those behind the first may be such that the function raises of them among others, writes, or cannot be copied: then no more is known than of the first, and that is told."""
         try:
-            self._late = self._seen_late(some, _LATE_SECONDS)
+            copied = partial(self._copied, Copies(room=Room(_LATE_BYTES, _LATE_OBJECTS)))
+            self._late = seen_among(copied, some, partial(_kept, Room(_LATE_BYTES, _LATE_OBJECTS)), perf_counter() + _LATE_SECONDS)
         except Broken:
             raise
         except BaseException as error:  # the user's, and ours that say why not
-            if from_outside(error, partial(self._seen_late, some, 10 * _LATE_SECONDS)):
+            if from_outside(error):
                 raise
             self._unseen = f"{type(error).__name__}: {said(error)}"
-
-    def _seen_late(self, some: Sequence[Any], seconds: float) -> list[int]:
-        copied = partial(self._copied, Copies(room=Room(_LATE_BYTES, _LATE_OBJECTS)))
-        return seen_among(copied, some, partial(_kept, Room(_LATE_BYTES, _LATE_OBJECTS)), perf_counter() + seconds)
 
     @contextmanager
     def _copied(self, copies: Copies, records: Sequence[Any]) -> Iterator[tuple[Call, Sequence[Any]]]:
@@ -196,15 +195,6 @@ class Trial:
         self._seconds += perf_counter() - began
         if self._seconds > MOST_SECONDS:
             self.believed = LARGE
-
-
-def _outputs(copied: Copied, record: Any, room: Room) -> list[Any] | None:
-    """What a copy of the function gives of a record alone; None if there is no room for it."""
-    with copied([record]) as (call, mine):
-        try:
-            return [_copy(output, room) for output in islice(call(iter(mine)), MOST)]
-        except NoRoom:
-            return None
 
 
 def _copy(value: Any, room: Room) -> Any:

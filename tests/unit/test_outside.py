@@ -131,6 +131,41 @@ def test_another_of_the_same_code_handles_nothing(others):
             signal.signal(signal.SIGTERM, before)
 
 
+def aborts(number=None, frame=None):
+    raise TimeoutError("aborted")
+
+
+def test_a_handler_that_the_program_calls_by_itself_is_its_own():
+    before = signal.signal(signal.SIGALRM, aborts)
+    try:
+        assert not from_outside(_raised(aborts))
+        assert from_outside(rung())
+    finally:
+        signal.signal(signal.SIGALRM, before)
+
+
+class Slow(Exception):
+    def __str__(self):
+        plain(14, "where it rings")
+        return "slow"
+
+
+def test_an_alarm_that_rings_while_an_error_is_told_is_not_lost(tmp_path, monkeypatch):
+    monkeypatch.setenv("BIGDEBUG_HOME", str(tmp_path))
+
+    def fails(frame):
+        if len(frame) < 60:
+            raise Slow(1)
+        return frame
+
+    before = signal.signal(signal.SIGALRM, plain)
+    try:
+        with pytest.raises(TimeoutError):
+            actors.rows(fails)(FRAME)
+    finally:
+        signal.signal(signal.SIGALRM, before)
+
+
 class Proxy:
     """As of a framework: what is asked of it, it asks of something that is not there."""
 
@@ -184,6 +219,23 @@ def throws(frame):
     return frame
 
 
+class Waiting:
+    def __await__(self):
+        yield
+
+
+async def _waits():
+    await Waiting()
+
+
+def awaits(frame):
+    """As what an event loop waits for may fail."""
+    waiting = _waits()
+    waiting.send(None)
+    waiting.throw(Bare()) if len(frame) < 60 else waiting.close()
+    return frame
+
+
 def exits(frame):
     return frame if len(frame) == 60 else sys.exit()
 
@@ -199,11 +251,25 @@ def says_nothing(frame):
     return frame
 
 
-@pytest.mark.parametrize("step", [throws, exits, says_nothing])
+@pytest.mark.parametrize("step", [throws, awaits, exits, says_nothing])
 def test_what_a_step_raises_of_few_rows_is_its_own(tmp_path, monkeypatch, step):
     monkeypatch.setenv("BIGDEBUG_HOME", str(tmp_path))
     assert len(actors.rows(step, name="few")(FRAME)) == 60
     assert "of its rows alone" in actors.steps()[-1].incomplete[-1]
+
+
+def test_so_is_what_is_of_no_class_of_pythons(tmp_path, monkeypatch):
+    """As pydantic's errors, which are Rust's."""
+    monkeypatch.setenv("BIGDEBUG_HOME", str(tmp_path))
+    adapter = pytest.importorskip("pydantic").TypeAdapter
+    adapter(list[int])  # what it reads once
+
+    def validates(frame):
+        adapter(list[int]).validate_python([1] if len(frame) == 60 else "x")
+        return frame
+
+    assert len(actors.rows(validates)(FRAME)) == 60
+    assert "it raised ValidationError on 1 of its rows alone" in actors.steps()[-1].incomplete[-1]
 
 
 def ends(records):
@@ -237,33 +303,26 @@ def test_an_exception_that_cannot_be_told_is_the_users_still(tmp_path, monkeypat
 
 
 def spins(frame):
-    until = time.perf_counter() + (0.5 if len(frame) < 60 else 0)
-    while time.perf_counter() < until:
+    """Without an end, of few rows: what ends it comes once."""
+    while len(frame) < 60:
         pass
     return frame
 
 
-class Worded(Exception):
-    """As of libraries that end jobs: a class alone can be thrown, so it knows its text itself."""
-
-    def __init__(self, text="the job took too long"):
-        super().__init__(text)
-
-
-@pytest.mark.parametrize("kind", [Bare, Worded, SystemExit])
-def test_what_another_thread_throws_into_a_trial_ends_the_program(tmp_path, monkeypatch, kind):
+@pytest.mark.parametrize("step", [actors.rows, actors.groups(by="x")])
+def test_what_another_thread_throws_into_a_trial_ends_the_program(tmp_path, monkeypatch, step):
     monkeypatch.setenv("BIGDEBUG_HOME", str(tmp_path))
     main = threading.get_ident()
 
     def throw():
         while "spins" not in [each.name for each in traceback.extract_stack(sys._current_frames()[main])]:
             time.sleep(0.01)
-        ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(main), ctypes.py_object(kind))
+        ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(main), ctypes.py_object(Bare))
 
     thread = threading.Thread(target=throw)
     thread.start()
-    with pytest.raises(kind):
-        actors.rows(spins)(FRAME)
+    with pytest.raises(Bare):
+        step(spins)(FRAME)
     thread.join()
 
 
@@ -273,10 +332,12 @@ def test_to_ask_keeps_nothing_of_who_asks():
     def asks():
         held = Handler()
         try:
-            over()
+            step()
         except TimeoutError as error:
             return from_outside(error), weakref.ref(held)
 
+    step = loose(over)
+    before = signal.signal(signal.SIGALRM, loose(lambda: None))  # which shares its code
     gc.collect()
     gc.disable()
     try:
@@ -284,3 +345,4 @@ def test_to_ask_keeps_nothing_of_who_asks():
         assert (meant, held()) == (False, None)
     finally:
         gc.enable()
+        signal.signal(signal.SIGALRM, before)
