@@ -157,7 +157,6 @@ _RAISING = {"RAISE_VARARGS", "RERAISE", "YIELD_VALUE", "YIELD_FROM", "SEND", "JU
 
 
 def _is_of_c(name: str) -> bool:
-    """Whether a module is one of C's, or of Rust's, which names one that is nowhere. (A notebook's has no file.)"""
-    module = sys.modules.get(name)
-    file = None if module is None else vars(module).get("__file__")
-    return module is None or (isinstance(file, str) and file.endswith(tuple(EXTENSION_SUFFIXES)))
+    """Whether a module is one of C's, or that which Rust names and which is nowhere."""
+    file = inspect.getattr_static(sys.modules.get(name), "__file__", None)
+    return name == "pyo3_runtime" or (isinstance(file, str) and file.endswith(tuple(EXTENSION_SUFFIXES)))
