@@ -40,6 +40,16 @@ def from_outside(error: BaseException) -> bool:
     return False
 
 
+def said(error: BaseException) -> str:
+    """What an exception says, whatever its ``__str__`` does; but what that raises from outside is raised."""
+    try:
+        return str(error)
+    except Exception as worse:  # it is the user's code that runs here
+        if from_outside(worse):
+            raise
+        return f"<{type(error).__name__} whose str raised {type(worse).__name__}>"
+
+
 def _is_group(kind: type) -> bool:
     """Of Python 3.11, or of the package that has them for 3.10."""
     return any(each.__module__ in ("builtins", "exceptiongroup", "exceptiongroup._exceptions") and each.__name__ == "BaseExceptionGroup" for each in kind.__mro__)

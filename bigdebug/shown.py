@@ -10,8 +10,6 @@ from collections.abc import Callable, Collection, Iterable
 from itertools import islice
 from typing import Any
 
-from bigdebug.outside import from_outside
-
 LONGEST = 2_000
 """Characters that a value is shown with at most, and values within it that are asked for theirs."""
 
@@ -61,16 +59,6 @@ def shown(value: Any) -> str:
     if kind in _PLAIN and (kind is not str or len(value) <= _SHORT) and (kind is not int or -_SMALL < value < _SMALL):
         return masked(repr(masked(value) if kind is str else value))
     return _shortened(masked("".join([_Bounded().repr(value)])))
-
-
-def said(error: BaseException) -> str:
-    """What an exception says, whatever its ``__str__`` does."""
-    try:
-        return str(error)
-    except Exception as worse:  # it is the user's code that runs here
-        if from_outside(worse):
-            raise
-        return f"<{_name(type(error))} whose str raised {_name(type(worse))}>"
 
 
 def plain(text: str) -> str:

@@ -20,7 +20,8 @@ from bigdebug.actors.places import Place, located
 from bigdebug.actors.stamping import Stamper
 from bigdebug.actors.values import digest_of
 from bigdebug.errors import ActorError
-from bigdebug.shown import said, shown
+from bigdebug.outside import said
+from bigdebug.shown import shown
 from bigdebug.trace.across.located import Extent, FileStamp, Unit
 
 Home = str | os.PathLike[str] | ActorHome | None

@@ -16,8 +16,8 @@ from bigdebug.actors.alike import same_cell
 from bigdebug.actors.codes import Untried
 from bigdebug.actors.promises import Broken
 from bigdebug.actors.room import NoRoom
-from bigdebug.outside import from_outside
-from bigdebug.shown import said, shown
+from bigdebug.outside import from_outside, said
+from bigdebug.shown import shown
 
 OTHERWISE = "it gave something else of a record alone than of the same record among others, so an output is not made of the record read last alone"
 

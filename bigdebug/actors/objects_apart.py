@@ -13,8 +13,8 @@ import numpy as np
 
 from bigdebug.actors.codes import Untried, library, live
 from bigdebug.actors.shared import slots, tells
-from bigdebug.outside import from_outside
-from bigdebug.shown import said, shown
+from bigdebug.outside import from_outside, said
+from bigdebug.shown import shown
 
 _ITERATORS: tuple[type[Any], ...] = (type(iter([])), type(iter(())), type(iter(range(0))), type(iter("")), itertools.count)
 """Iterators that tell where they are."""

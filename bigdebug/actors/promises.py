@@ -22,8 +22,8 @@ from bigdebug.actors.bare import bare
 from bigdebug.actors.codes import Untried
 from bigdebug.actors.columns import Column
 from bigdebug.actors.rows_apart import few_of
-from bigdebug.outside import from_outside
-from bigdebug.shown import said, shown
+from bigdebug.outside import from_outside, said
+from bigdebug.shown import shown
 from bigdebug.trace.positions import Positions, distinct
 
 if TYPE_CHECKING:

@@ -23,8 +23,8 @@ from bigdebug.actors.codes import Untried, library
 from bigdebug.actors.promises import MOST_SECONDS, Broken
 from bigdebug.actors.room import MOST_BYTES, NoRoom, Room
 from bigdebug.actors.shared import all_atoms, tells
-from bigdebug.outside import from_outside
-from bigdebug.shown import said, shown
+from bigdebug.outside import from_outside, said
+from bigdebug.shown import shown
 
 log = logging.getLogger("bigdebug")
 
