@@ -93,7 +93,7 @@ WATCHED = {"exists", "isfile", "isdir", "mode_of", "is_folder", "mkdir", "made",
 """Functions, ours and Python's, behind which an alarm was lost, or a trial stayed."""
 
 
-@pytest.mark.parametrize("program", [pytest.param(_rows, marks=pytest.mark.slow), pytest.param(_groups, marks=pytest.mark.slow), _settings, _files, _lines, _contained])
+@pytest.mark.parametrize("program", [pytest.param(_rows, marks=pytest.mark.slow), pytest.param(_groups, marks=pytest.mark.slow), pytest.param(_settings, marks=pytest.mark.slow), _files, _lines, _contained])
 def test_an_alarm_that_rings_where_others_were_lost_ends_its_program_though_its_exception_is_kept(tmp_path, monkeypatch, program):
     """In a home that is made meanwhile. The trial of the next step is one, and behind it all is as it was."""
     FRAME.to_csv(tmp_path / "in.csv", index=False)
