@@ -150,7 +150,7 @@ def _thrown(error: BaseException) -> bool:
     kind, last, args = type(error), error.__traceback__, vars(BaseException)["args"].__get__(error)
     module = str(kind.__module__)
     of_python = module.partition(".")[0] in sys.stdlib_module_names and kind is not TimeoutError
-    if of_python or _is_of_c(module) or (args and isinstance(error, Exception)) or last is None:
+    if of_python or (args and isinstance(error, Exception)) or last is None or _is_of_c(module):
         return False
     while last.tb_next is not None:
         last = last.tb_next

@@ -104,16 +104,16 @@ def _profiled(heard: Callable[[FrameType, str, object], None]) -> Iterator[None]
 
 
 @contextmanager
-def cancelled(sc: Any, after: float) -> Iterator[None]:
-    """Within: the jobs of a context are cancelled when so many seconds are over, and those that begin later, too: between two jobs there is none."""
+def cancelled(cancel: Callable[[], object], after: float) -> Iterator[None]:
+    """Within: jobs are cancelled when so many seconds are over, and those that begin later, too: between two jobs there is none."""
     over = threading.Event()
 
-    def cancel() -> None:
+    def work() -> None:
         over.wait(after)
         while not over.wait(0.1):
-            sc.cancelAllJobs()
+            cancel()
 
-    thread = threading.Thread(target=cancel)
+    thread = threading.Thread(target=work)
     thread.start()
     try:
         yield

@@ -35,15 +35,12 @@ def made(folder: Path, mode: int = 0o777) -> None:
     if is_folder(folder):
         return
     try:
-        folder.mkdir(mode)
+        _made(folder, mode)
     except FileNotFoundError as problem:
         if from_outside(problem) or folder.parent == folder:
             raise
         made(folder.parent)
         _made(folder, mode)
-    except OSError as problem:
-        if from_outside(problem) or not is_folder(folder):
-            raise
 
 
 def _made(folder: Path, mode: int) -> None:

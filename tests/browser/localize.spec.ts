@@ -52,7 +52,7 @@ test('a localization is stopped by its button while the cell is busy, and says s
   await live.scrollIntoViewIfNeeded();
   await desk.picture('localize-running');
   await live.getByRole('button', { name: 'Stop' }).click();
-  await expect(live).toContainText('Not all was looked at: it was stopped.', { timeout: 15_000 });
+  await expect(live).toContainText('Not all was looked at: it was stopped.', { timeout: 5_000 });
   await expect(live.locator('.bd-fault tbody tr')).toHaveText([/701/, /3001/]);
   await expect(desk.prompt(2)).toHaveText(/\[\d+\]:/);
   await expect(desk.output(2).last()).toContainText('Not all was looked at: it was stopped.');
@@ -67,7 +67,7 @@ test('a localization is stopped by its button while the cell is busy, and says s
   await desk.start(4);
   await expect(before.locator('.bd-figure').first()).toHaveText(/[1-9]/);
   await before.getByRole('button', { name: 'Stop' }).click();
-  await expect(before).toContainText('Not all was looked at: it was stopped.', { timeout: 15_000 });
+  await expect(before).toContainText('Not all was looked at: it was stopped.', { timeout: 5_000 });
   await expect(desk.prompt(4)).toHaveText(/\[\d+\]:/);
   await expect(desk.cell(4).locator('.bd-diagnosis')).toHaveCount(0);
 

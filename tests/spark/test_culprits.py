@@ -363,7 +363,7 @@ def test_where_the_first_partitions_are_interrupted_none_is_lost_or_told_twice(d
 
     culprits = culprits_of(dbg, dbg.context.parallelize([0, *[1] * 15, 7], 1).map(slowly).collect)
     first = culprits[0]
-    with cancelled(sc, 0.5), pytest.raises(Exception, match="cancel"):
+    with cancelled(sc.cancelAllJobs, 0.5), pytest.raises(Exception, match="cancel"):
         len(culprits)
     assert [culprit.record for culprit in culprits] == [0, 7]
     assert culprits[0] is first

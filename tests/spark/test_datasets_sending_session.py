@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 import bigdebug
 from bigdebug import DebugSession
 from tests.collector import collecting, hang
-from tests.left import PATIENCE
+from tests.spark.test_watch import until
 
 
 def test_a_session_tells_until_it_is_detached(spark: SparkSession, dbg: DebugSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -21,9 +21,7 @@ def test_a_session_tells_until_it_is_detached(spark: SparkSession, dbg: DebugSes
         dbg.datasets.send(dead.url)
         rows = spark.range(10)
         rows.write.parquet(str(tmp_path / "told"))
-        end = time.monotonic() + PATIENCE
-        while not collector.taken and time.monotonic() < end:
-            time.sleep(0.05)
+        until(lambda: collector.taken)
         dbg.detach()
         rows.write.parquet(str(tmp_path / "untold"))
         bigdebug.attach(spark)

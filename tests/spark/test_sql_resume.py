@@ -7,8 +7,8 @@ import time
 from collections import namedtuple
 from collections.abc import Iterator
 from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
-from threading import Event, Thread
 from typing import Any
 
 import pandas as pd
@@ -19,6 +19,7 @@ from pyspark.sql import functions as F
 import bigdebug
 from bigdebug.errors import ReplayError, SourceChangedError
 from bigdebug.trace.run import Run
+from tests.interrupting import cancelled
 from tests.spark.code_that_crashes import CRASHING, arrow, plain, total
 
 
@@ -219,22 +220,12 @@ def test_more_culprits_than_are_told_are_left_out_and_not_repaired(dbg: Any, spa
 def test_an_action_that_was_cancelled_does_not_go_on(dbg: Any, spark: Any) -> None:
     sc = spark.sparkContext
     sc.addJobTag("to be cancelled")
-    over = Event()
-
-    def cancel() -> None:
-        while not over.wait(0.5):
-            sc.cancelJobsWithTag("to be cancelled")
-
-    cancelling = Thread(target=cancel)
     slow = spark.range(0, 4, 1, 2).select(F.udf(lambda n: time.sleep(20) or n, "long")("id"))
     before = time.monotonic()
     try:
-        cancelling.start()
-        with pytest.raises(Exception, match="cancelled"), dbg.capture(on_crash="skip"):
+        with cancelled(partial(sc.cancelJobsWithTag, "to be cancelled"), 1.5), pytest.raises(Exception, match="cancelled"), dbg.capture(on_crash="skip"):
             slow.collect()
     finally:
-        over.set()
-        cancelling.join()
         sc.removeJobTag("to be cancelled")
     assert time.monotonic() - before < 15
 

@@ -208,7 +208,7 @@ def test_where_it_is_interrupted_no_culprit_is_lost_or_told_twice(dbg: Any, spar
     run = failed(dbg, rows.select(crashing(*range(PARTITIONS), seconds=0.1)))
     culprits = iter(run.culprits)
     next(culprits)
-    with cancelled(spark.sparkContext, 0.3), pytest.raises(Exception, match="cancel"):
+    with cancelled(spark.sparkContext.cancelAllJobs, 0.3), pytest.raises(Exception, match="cancel"):
         list(culprits)
     assert 0 < len(run.culprits.known) < PARTITIONS
     assert numbers(run.culprits) == [*range(PARTITIONS)]

@@ -11,6 +11,7 @@ import pytest
 
 from bigdebug import actors
 from bigdebug.errors import StoreError
+from tests.unit.test_actors_outside import _files, _generator, _lines
 
 FRAME = pd.DataFrame({"x": range(60), "city": [f"c{n % 7}" for n in range(60)]})
 
@@ -38,18 +39,6 @@ def _groups(folder):
 
 def _merged(folder):
     actors.merge(FRAME, FRAME.drop_duplicates("city"), on="city")
-
-
-def _generator(folder):
-    list(actors.generator(lambda records: (each for each in records), each=True)(range(10)))
-
-
-def _files(folder):
-    actors.to_csv(actors.read_csv(folder / "in.csv"), folder / "out.csv", index=False)
-
-
-def _lines(folder):
-    actors.lines(lambda lines: (line for line in lines), each=True)(folder / "in.csv", folder / "out.txt")
 
 
 def _program(folder):

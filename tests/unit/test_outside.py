@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import ctypes
 import functools
 import gc
@@ -93,7 +94,7 @@ def dispatched(number, frame):
 
 
 HANDLERS = {
-    "a function": plain, "one that lets go of its frame": forgetful, "one that has another in its place": renaming, "a method": Handler().method, "of a class": Handler.of_class,
+    "a function": plain, "one that lets go of its frame": forgetful, "one whose arguments are something else by then": renaming, "a method": Handler().method, "of a class": Handler.of_class,
     "static": Handler.static, "an object": Handler(), "a class": Handler, "a partial": partial(partial(lambda job, number, frame: over(), "job")), "a method of a part": partial(Handler().bound),
     "remembered": functools.lru_cache(plain), "a method of a partial": types.MethodType(partial(lambda job, self, number, frame: over(), "job"), Handler()), "decorated": loose(over),
     "decorated and named": tight(over), "dispatched": dispatched, "a lambda": lambda number, frame: over(),
@@ -201,7 +202,7 @@ def _raised(function: Callable[..., Any], *given: Any) -> BaseException:
 @pytest.mark.skipif(sys.version_info < (3, 11), reason="there are no groups yet")
 def test_an_interruption_in_a_group_is_one():
     """As nurseries and groups of tasks have it."""
-    groups: Any = __builtins__["BaseExceptionGroup"] if isinstance(__builtins__, dict) else __builtins__.BaseExceptionGroup
+    groups: Any = vars(builtins)["BaseExceptionGroup"]
     assert from_outside(_raised(partial(_raise, groups("tasks", [ValueError(), groups("more", [KeyboardInterrupt()])]))))
     assert not from_outside(_raised(partial(_raise, groups("tasks", [ValueError(), groups("more", [Bare()])]))))
     before = signal.signal(signal.SIGALRM, plain)

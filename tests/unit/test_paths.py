@@ -7,6 +7,7 @@ import signal
 import stat
 from functools import partial
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import pytest
@@ -67,8 +68,10 @@ def test_a_file_is_made_once_and_keeps_what_it_has(tmp_path: Path) -> None:
 
 def test_what_cannot_be_removed_stays_and_an_alarm_does_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of a directory in which there is what cannot be removed, the rest goes."""
-    rings: Any = lambda number, frame: _over()  # noqa: E731  # a function that handles signals
     unlink = os.unlink
+
+    def rings(number: int, frame: FrameType | None) -> None:
+        raise TimeoutError("over")
 
     def kept(path: Any, **more: Any) -> None:
         if os.fspath(path).endswith("kept"):
@@ -92,7 +95,3 @@ def test_what_cannot_be_removed_stays_and_an_alarm_does_not(tmp_path: Path, monk
         signal.signal(signal.SIGALRM, before)
     assert call > 20
     assert sorted(str(each.relative_to(tmp_path)) for each in tmp_path.rglob("*")) == ["some", "some/a", "some/a/kept", "some/kept"]
-
-
-def _over() -> None:
-    raise TimeoutError("over")
