@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import gc
 import os
 import re
 import shutil
@@ -169,6 +170,14 @@ def dbg(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iterat
 def sc(spark: SparkSession) -> SparkContext:
     """The context of that session."""
     return spark.sparkContext
+
+
+@pytest.fixture
+def uncollected() -> Iterator[None]:
+    """Python collects nothing: of an alarm that rings while it does, whoever looks on at collections, as Hypothesis does, or whatever is let go of then is told, and not the program."""
+    gc.disable()
+    yield
+    gc.enable()
 
 
 @pytest.fixture

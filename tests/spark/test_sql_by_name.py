@@ -201,6 +201,7 @@ CASES = {
 }
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("case", CASES)
 def test_a_row_comes_out_again(case: str, dbg: Any, spark: Any) -> None:
     tables, sql = CASES[case]

@@ -69,6 +69,7 @@ select id, (select max(n) from (select (select count(*) from u where u.x > s.b) 
 """.strip().splitlines()
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("sql", SETTLED)
 def test_all_rows_come_out_of_their_lineage(sql: str, dbg: Any, views: dict[str, Any]) -> None:
     rows = dbg.spark.sql(sql).collect()

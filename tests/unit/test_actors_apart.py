@@ -774,28 +774,25 @@ def _names_itself(f):
     return f.assign(n=0 if NAMED is None else 1) if len(f) else _names_itself(f)
 
 
+@pytest.mark.usefixtures("uncollected")
 def test_what_a_function_holds_is_gone_when_its_user_lets_it_go(home):
     """Not when Python looks for what holds itself: until then, copies of all trials would stay as well."""
     global NAMED  # noqa: PLW0603
     Ending.gone.clear()
     gc.collect()
-    gc.disable()
-    try:
-        held, NAMED = Ending("held"), Ending("named")
-        actors.rows(holding(held))(FRAME)
-        assert ended() == "believed"  # its class has a list
-        locked = [Ending("locked"), threading.Lock()]
-        actors.rows(holding(locked))(FRAME)
-        actors.rows(_names_itself)(FRAME)
-        frame = FRAME.copy()
-        weakref.finalize(frame, Ending.gone.append, "frame")
-        actors.rows(holding(frame))(FRAME)
-        assert ended() == "told"
-        del held, locked, frame
-        NAMED = None
-        assert sorted(Ending.gone) == ["frame", "held", "locked", "named"]
-    finally:
-        gc.enable()
+    held, NAMED = Ending("held"), Ending("named")
+    actors.rows(holding(held))(FRAME)
+    assert ended() == "believed"  # its class has a list
+    locked = [Ending("locked"), threading.Lock()]
+    actors.rows(holding(locked))(FRAME)
+    actors.rows(_names_itself)(FRAME)
+    frame = FRAME.copy()
+    weakref.finalize(frame, Ending.gone.append, "frame")
+    actors.rows(holding(frame))(FRAME)
+    assert ended() == "told"
+    del held, locked, frame
+    NAMED = None
+    assert sorted(Ending.gone) == ["frame", "held", "locked", "named"]
 
 
 # ---- what is not tried ----------------------------------------------------------------------------------------

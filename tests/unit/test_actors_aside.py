@@ -399,6 +399,7 @@ def test_who_interrupts_a_trial_interrupts_his_program(home):
     assert not being_tried()
 
 
+@pytest.mark.usefixtures("uncollected")
 @pytest.mark.parametrize("error", [TimeoutError, type("Over", (BaseException,), {})])
 @pytest.mark.parametrize("kind", ["function", "method", "object"])
 def test_an_alarm_that_was_set_ends_the_program_it_was_set_for(home, error, kind):
@@ -421,6 +422,7 @@ def test_an_alarm_that_was_set_ends_the_program_it_was_set_for(home, error, kind
         signal.signal(signal.SIGALRM, before)
 
 
+@pytest.mark.usefixtures("uncollected")
 @pytest.mark.parametrize("kind", [Exception, BaseException, TimeoutError])
 def test_what_another_thread_throws_ends_the_program_it_is_thrown_into(home, kind):
     deadline = kind if kind is TimeoutError else type("Deadline", (kind,), {})

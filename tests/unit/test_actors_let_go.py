@@ -75,6 +75,7 @@ def _program_failed(folder):
 PROGRAMS = [_registered, _captured, _rows, _groups, _merged, _generator, _files, _lines, _program, _failed, _gone, _unwritable, _in_the_way, _program_failed]
 
 
+@pytest.mark.usefixtures("uncollected")
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_what_the_function_around_a_step_holds_goes_with_it(tmp_path, monkeypatch, program):
     monkeypatch.setenv("BIGDEBUG_HOME", str(tmp_path / "home"))
@@ -87,8 +88,4 @@ def test_what_the_function_around_a_step_holds_goes_with_it(tmp_path, monkeypatc
         return weakref.ref(held)
 
     gc.collect()
-    gc.disable()
-    try:
-        assert users()() is None
-    finally:
-        gc.enable()
+    assert users()() is None

@@ -146,6 +146,7 @@ def test_an_alarm_that_rings_where_others_were_lost_ends_its_program_though_its_
         np.seterr(over="warn")
 
 
+@pytest.mark.usefixtures("uncollected")
 def test_an_alarm_that_a_library_tells_in_its_own_words_ends_its_program(tmp_path, monkeypatch):
     monkeypatch.setenv("BIGDEBUG_HOME", str(tmp_path / "home"))
 

@@ -1,6 +1,5 @@
 """Promises over frames: what does not hold of few rows, of rare ones or by little is seen on few trials; what was not tried is told."""
 
-import gc
 import itertools
 import re
 import signal
@@ -441,12 +440,12 @@ class Ending:
         pass
 
 
+@pytest.mark.usefixtures("uncollected")
 def test_an_alarm_that_rings_while_an_output_is_copied_is_the_users(home):
     def over(*_):
         raise TimeoutError("over")
 
     before = signal.signal(signal.SIGALRM, over)
-    gc.disable()  # Hypothesis looks on at collections, and what rings then is lost in there
     try:
         signal.setitimer(signal.ITIMER_REAL, 0.8)
         with pytest.raises(TimeoutError, match="over"):
@@ -454,7 +453,6 @@ def test_an_alarm_that_rings_while_an_output_is_copied_is_the_users(home):
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
-        gc.enable()
 
 
 def test_a_late_record_that_fails_alone_is_made_of_others_too(home):

@@ -20,7 +20,7 @@ from bigdebug.spark.jobs import tagged
 
 
 @pytest.fixture(autouse=True)
-def as_in_a_notebook() -> Iterator[None]:
+def as_in_a_notebook(uncollected: None) -> Iterator[None]:
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)

@@ -310,6 +310,7 @@ def spins(frame):
     return frame
 
 
+@pytest.mark.usefixtures("uncollected")
 @pytest.mark.parametrize("step", [actors.rows, actors.groups(by="x")])
 def test_what_another_thread_throws_into_a_trial_ends_the_program(tmp_path, monkeypatch, step):
     monkeypatch.setenv("BIGDEBUG_HOME", str(tmp_path))
@@ -327,6 +328,7 @@ def test_what_another_thread_throws_into_a_trial_ends_the_program(tmp_path, monk
     thread.join()
 
 
+@pytest.mark.usefixtures("uncollected")
 def test_to_ask_keeps_nothing_of_who_asks():
     """But of a handler's frame: that goes with the program."""
 
@@ -340,10 +342,8 @@ def test_to_ask_keeps_nothing_of_who_asks():
     step = loose(over)
     before = signal.signal(signal.SIGALRM, loose(lambda: None))  # which shares its code
     gc.collect()
-    gc.disable()
     try:
         meant, held = asks()
         assert (meant, held()) == (False, None)
     finally:
-        gc.enable()
         signal.signal(signal.SIGALRM, before)
