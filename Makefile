@@ -27,7 +27,7 @@ PANEL := labextension/dist/package.json
 BUILDER := $(VENV)/.has-$(if $(filter test%,$(MAKECMDGOALS)),test,examples)
 
 # `make test` leaves out what takes long, and draws fewer programs; `make test-all` runs a tenth more of each large family of programs, which one hangs
-# on the commit, so that a slow machine is done within CI's time. Asked for by itself, each part is whole.
+# on the commit (0/10 would be those of `make test` alone), so that a slow machine is done within CI's time. Asked for by itself, each part is whole.
 SOME := $(filter test,$(MAKECMDGOALS))
 ifeq ($(filter test-all,$(MAKECMDGOALS))$(origin BIGDEBUG_TEST_TURN),test-allundefined)
 export BIGDEBUG_TEST_TURN := $(shell echo $$((0x$$(git rev-parse --short=7 HEAD 2>/dev/null || echo 0) % 9 + 1)))/10

@@ -114,6 +114,7 @@ def test_culprits_are_all_found_explained_and_localized(shell: Shell) -> None:
     assert shell.cell("%lineage explain broken").separations
 
 
+@pytest.mark.usefixtures("uncollected")
 def test_an_interruption_of_localize_gives_what_is_known_by_then(report: Shell, tmp_path: Path) -> None:
     called = tmp_path / "called"
     called.touch()

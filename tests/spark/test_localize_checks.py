@@ -318,6 +318,7 @@ def test_bounds_that_are_none_are_refused(dbg: Any) -> None:
 
 
 @pytest.mark.many
+@pytest.mark.usefixtures("uncollected")
 @pytest.mark.parametrize("how", ["stopped", "interrupted", "seconds"])
 def test_a_search_that_is_ended_gives_the_best_so_far_at_once(dbg: Any, tmp_path: Path, how: str) -> None:
     called = tmp_path / "called"

@@ -619,6 +619,7 @@ def test_a_link_that_leads_elsewhere_by_now_is_told(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("uncollected")  # what other tests left is looked at more often the more there is here
 def test_time_goes_with_the_files_and_not_with_their_square() -> None:
     """Ten thousand part files between two steps; a folder of them that is read as a whole."""
     def took(count: int) -> float:
@@ -626,14 +627,11 @@ def test_time_goes_with_the_files_and_not_with_their_square() -> None:
         one, two = (Passing(name, r, w, [], 2 * n + 1, 2 * n + 2) for n, (name, r, w) in enumerate((("one", a, b), ("two", b, c))))
         whole = Passing("whole", [Extent("/d/b", Unit.WHOLE)], [Extent("/d/e", Unit.WHOLE)], [], 5, 6)
         gc.collect()
-        gc.disable()  # what other tests left is looked at more often the more there is here
         began = time.process_time()
         flow = pipeline(one, two, whole).backward("/d/c")
         assert len(flow.sources) == count
         assert len(pipeline(one, whole).forward(one).files) == count + 2
-        ended = time.process_time()
-        gc.enable()
-        return ended - began
+        return time.process_time() - began
 
     took(200)
     assert min(took(4_000), took(4_000)) < 12 * min(took(1_000), took(1_000))
