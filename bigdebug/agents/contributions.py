@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import chain
 from typing import Any
 
@@ -18,6 +19,7 @@ from bigdebug.agents.evaluate import Node
 from bigdebug.agents.guards.held import is_plain
 from bigdebug.agents.operations import Coalesced, Dealt, Stepped, United, Wire
 from bigdebug.agents.orders import arranged
+from bigdebug.agents.runs import Runs
 from bigdebug.agents.segments import Filter, FlatMap, Map
 from bigdebug.agents.stretches import Stretch
 
@@ -43,6 +45,22 @@ class Part:
     owners: Positions
     values: list[Any]
     pickled: bool
+
+    @cached_property
+    def first(self) -> int | None:
+        """The first owner, if each that follows adds one value; else None."""
+        alone = len(self.owners) > 0 and bool(np.all(np.diff(self.owners) == 1))
+        return int(self.owners[0]) if alone else None
+
+    def among(self, runs: Runs) -> list[Stretch]:
+        """The stretches of the values that belong to some candidates."""
+        return [(start, end) for start, end in self.owners.searchsorted(runs).tolist() if start < end]
+
+    def within(self, runs: Iterable[tuple[int, int]]) -> list[Stretch]:
+        """The same where there is a ``first``."""
+        first, size = self.first, len(self.values)
+        assert first is not None
+        return [(max(start - first, 0), min(end - first, size)) for start, end in runs if first < end and start < first + size]
 
     def between(self, stretches: Sequence[Stretch], wire: Wire, order: int = 0) -> Iterator[Any]:
         """The values of some stretches; what may change is the caller's own. In another ``order`` of the records, each record's are in theirs."""

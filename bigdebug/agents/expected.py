@@ -33,6 +33,16 @@ class Apart:
 
 
 @dataclass(frozen=True)
+class Named:
+    """True of pairs with one of some keys, by their names."""
+
+    names: frozenset[bytes]
+
+    def __call__(self, pair: Any) -> bool:
+        return name(pair[0]) in self.names
+
+
+@dataclass(frozen=True)
 class Due:
     """Judges what a program gives of one key: wrong is what was not expected of it.
 

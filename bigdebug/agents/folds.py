@@ -31,6 +31,9 @@ from bigdebug.agents.stretches import Stretch, Stretches
 MANY = 4_096
 """Of so many values in a partition, stretches are combined once and for all."""
 
+FEW = 16
+"""Of so many runs numpy would take longer to say which values are theirs."""
+
 
 @dataclass
 class Combining:
@@ -131,19 +134,14 @@ class Folds:
 
     def outputs(self, runs: Runs, order: int) -> Iterator[Any]:
         """What the program gives, which is computed as it is read."""
-        chosen = [_among(part, runs) for part in self._folding.parts]
+        few = runs.tolist() if len(runs) <= FEW else None
+        chosen = [part.among(runs) if few is None or part.first is None else part.within(few) for part in self._folding.parts]
         self._folded.found = list(self._folding.records(self._key, chosen, order)) or NOTHING
         yield from chain.from_iterable(self._rest.result())
 
 
 def _in_order(those: Sequence[Any], order: int) -> Iterable[Any]:
     return [those[place] for place in arranged(np.arange(len(those), dtype=np.int64), order).tolist()] if order else those
-
-
-def _among(part: Part, runs: Runs) -> list[Stretch]:
-    """The stretches of a part's values that belong to some candidates."""
-    ends = np.searchsorted(part.owners, runs)
-    return [(start, end) for start, end in ends.tolist() if start < end]
 
 
 def folds(evaluation: Evaluation, key: Any, candidates: Positions) -> Folds | None:

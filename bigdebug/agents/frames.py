@@ -15,6 +15,8 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any, NamedTuple
 
+from bigdebug.agents.garbage import passing
+
 _TAG = struct.Struct("!Hiqi")
 TAG_BYTES = _TAG.size
 _LONG = struct.Struct("!q")
@@ -49,12 +51,13 @@ def tag_of(frame: bytes) -> Tag:
 
 @dataclass(frozen=True)
 class Framed:
-    """What ``function`` gives for a partition, as frames."""
+    """What ``function`` gives for a partition, as frames: a task of a question."""
 
     function: Callable[[int, Iterable[Any]], Iterable[Any]]
     dumps: Dumps
 
     def __call__(self, split: int, incoming: Iterable[Any]) -> Iterator[bytes]:
+        passing.begin()
         return Batches(self.dumps).cut(self.function(split, incoming), 0, split, 0)
 
 

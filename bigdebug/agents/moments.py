@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -39,6 +40,16 @@ def moments(numbers: Iterable[float]) -> Moments:
     known = np.ldexp(known, -power)
     away = known - known[0]
     return Moments(len(known), math.ldexp(float(known[0] + away.mean()), power), math.ldexp(float(away.std()), power))
+
+
+@dataclass(frozen=True)
+class Measured:
+    """The moments of what a function makes of the records of a partition."""
+
+    value: Callable[[Any], float]
+
+    def __call__(self, split: int, incoming: Iterable[Any]) -> Iterator[Moments]:
+        yield moments(map(self.value, incoming))
 
 
 Measure = Callable[[Callable[[Any], float]], Moments]

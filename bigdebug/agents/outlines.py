@@ -63,6 +63,8 @@ def outline(value: Any, deep: int = DEEP) -> Outline:
 
 def outlines(values: Collection[Any], deep: int = DEEP) -> Outline:
     """The outline of any number of values, whatever their order."""
+    if len(values) == 1 and type(alone := next(iter(values))) not in _PLAIN:  # as most outputs are, for each test
+        return _the_one(frozenset([(outline(alone, deep), 1)]))
     types = Counter(map(type, values))
     if types.keys() <= _PLAIN.keys():  # there may be a million, and a verdict for each test
         kinds, nulls = Counter[str](), sum(map(ne, values, values))
@@ -72,7 +74,7 @@ def outlines(values: Collection[Any], deep: int = DEEP) -> Outline:
     known = [outline(each, deep) for each in values]
     if len(set(known)) > WIDE:
         known = [_roughly(each) for each in known]
-    return _the_one(frozenset(Counter(known).items() if len(known) > 1 else [(each, 1) for each in known]))
+    return _the_one(frozenset(Counter(known).items()))
 
 
 def outlines_if_any(outputs: Collection[Any]) -> Outline:
@@ -81,6 +83,11 @@ def outlines_if_any(outputs: Collection[Any]) -> Outline:
         return outlines(outputs)
     except Exception:  # of the user's classes
         return None
+
+
+def outline_if_any(output: Any) -> Outline:
+    """The outline of one output."""
+    return outlines_if_any([output])
 
 
 def _roughly(known: Outline) -> Outline:

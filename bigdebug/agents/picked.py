@@ -7,6 +7,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
+from operator import itemgetter
 from typing import Any
 
 LITTLE = 200_000
@@ -79,3 +80,15 @@ class Without:
             following = next(chosen, -1)
             if self.edit is not None:
                 yield self.edit(record)
+
+
+@dataclass(frozen=True)
+class Held:
+    """Records that the driver holds, by partition and position, in the order of these; with an ``edit`` of them."""
+
+    found: Mapping[int, Mapping[int, Any]]
+    edit: Without | None
+
+    def __call__(self, split: int, incoming: Iterable[Any]) -> Iterable[Any]:
+        records = [record for _, record in sorted(self.found.get(split, {}).items(), key=itemgetter(0))]
+        return records if self.edit is None else self.edit(split, records)

@@ -5,12 +5,15 @@ Executors have no roaring, and sets that a search asks about are few stretches o
 
 from __future__ import annotations
 
+from struct import Struct, unpack_from
+
 import numpy as np
 import numpy.typing as npt
 
 Runs = npt.NDArray[np.int64]
 """Stretches, a row for each: the first number of it and the one behind the last, ascending, apart from each other."""
 
+_COUNT, _SHORT = Struct("<I"), Struct("<H")
 _WITH_RUNS, _WITHOUT = 12347, 12346
 _FEW = 4
 """With fewer containers, and runs among them, their offsets are left out."""
@@ -21,17 +24,17 @@ _MOST_LISTED = 4096
 
 def runs_of(written: bytes) -> Runs:
     """The runs of a set that is written in roaring's portable format (roaringbitmap.org, RoaringFormatSpec)."""
-    (first,) = np.frombuffer(written, np.uint32, 1).tolist()
+    (first,) = _COUNT.unpack_from(written)
     if first & 0xFFFF == _WITH_RUNS:
         size = (first >> 16) + 1
         at = 4 + (size + 7) // 8
-        as_runs = np.unpackbits(np.frombuffer(written, np.uint8, at - 4, 4), bitorder="little")[:size].tolist()
+        as_runs = [written[4 + number // 8] >> number % 8 & 1 for number in range(size)]
         offsets = size >= _FEW
     else:
         assert first == _WITHOUT, f"no roaring bitmap begins with {first}"
-        (size,) = np.frombuffer(written, np.uint32, 1, 4).tolist()
+        (size,) = _COUNT.unpack_from(written, 4)
         at, as_runs, offsets = 8, [0] * size, True
-    heads = np.frombuffer(written, np.uint16, 2 * size, at).tolist()
+    heads = unpack_from(f"<{2 * size}H", written, at)
     at += 8 * size if offsets else 4 * size
     found: list[Runs] = []
     for number, is_runs in enumerate(as_runs):
@@ -59,7 +62,7 @@ def runs_among(numbers: npt.NDArray[np.int64]) -> Runs:
 def _container(written: bytes, at: int, held: int, is_runs: bool) -> tuple[Runs, int]:
     """The runs in a container that holds so many numbers, and where it ends."""
     if is_runs:
-        (number,) = np.frombuffer(written, np.uint16, 1, at).tolist()
+        (number,) = _SHORT.unpack_from(written, at)
         pairs = np.frombuffer(written, np.uint16, 2 * number, at + 2).astype(np.int64).reshape(-1, 2)
         pairs[:, 1] += pairs[:, 0] + 1  # it is written as the last number less the first one
         return pairs, at + 2 + 4 * number

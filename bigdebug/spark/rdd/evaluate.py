@@ -6,16 +6,15 @@ function that harms its process harms no notebook.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from pyspark import RDD, SparkContext, TaskContext
+from pyspark import RDD, SparkContext
 from pyspark.core.rdd import portable_hash
 from pyspark.errors import PythonException
 
 from bigdebug.agents import hashing
-from bigdebug.agents.evaluate import Evaluation, Node, Shipped, Unknown
+from bigdebug.agents.evaluate import Evaluation, Node, Shipped
 from bigdebug.agents.operations import (
     Coalesced,
     Crossed,
@@ -39,7 +38,7 @@ from bigdebug.spark.rdd.arranged import serializers
 from bigdebug.spark.rdd.definition import ITSELF, Definition, Exchange, Lowering, Narrow, Repartition, resolved
 from bigdebug.spark.rdd.positional import counts, deals, positional
 from bigdebug.spark.rdd.questions import READ_HERE
-from bigdebug.spark.rdd.sent import stopping
+from bigdebug.spark.rdd.sent import outside, stopping
 from bigdebug.trace.places import count
 
 if TYPE_CHECKING:
@@ -160,7 +159,7 @@ class Evaluator:
                 if isinstance(lowering, Narrow):
                     lowering = Narrow(within(operator.id, lowering.step))
                 nodes.append(Node(operator.id, operator.parents, around(operator.id, self._operation(rdd, lowering))))
-        return Evaluation(tuple(nodes), self.wire, _outside, counting)
+        return Evaluation(tuple(nodes), self.wire, outside(), counting)
 
     def run(self, evaluation: Evaluation) -> Any | None:
         """Records of the last of its operators, or their number; None if it turned out that only Spark can know.
@@ -197,15 +196,3 @@ class Evaluator:
         if operator.form is Form.CARTESIAN:
             return Crossed()
         return United(operator.form is Form.ALIGNED_UNION)
-
-
-@contextmanager
-def _outside() -> Iterator[None]:
-    """Within: no task is known. That of the evaluation is none of those in which the functions would run."""
-    stand_in: Any = Unknown()
-    task = TaskContext.get()
-    TaskContext._setTaskContext(stand_in)
-    try:
-        yield
-    finally:
-        TaskContext._setTaskContext(task)

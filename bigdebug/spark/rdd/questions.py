@@ -7,15 +7,14 @@ or an error that names the operator which does not repeat itself.
 from __future__ import annotations
 
 import pickle
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection
 from functools import cached_property
-from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from pyspark import RDD
 from pyspark.core.rdd import PipelinedRDD
 
-from bigdebug.agents.picked import Pick, Stamp, Without
+from bigdebug.agents.picked import Held, Pick, Stamp, Without
 from bigdebug.agents.recompute import Counted
 from bigdebug.errors import IncompleteLineageError
 from bigdebug.graph import Form, Stage
@@ -117,7 +116,7 @@ class Questions:
             # Pieces of several stages, or none: they are gathered here, and keep their partitions.
             width = self._run.graph[operator].partitions
             empty = sc.parallelize([], width) if width else sc.emptyRDD()
-            return PipelinedRDD(empty, _Held(self.records(operator, wanted), edit))
+            return PipelinedRDD(empty, Held(self.records(operator, wanted), edit))
 
     # ---- lineage ----------------------------------------------------------------------------------------------
 
@@ -224,14 +223,3 @@ class Questions:
         facts = self._run.sources.get(operator)
         stamps = () if facts is None else facts.stamps
         return tuple((path, s.size, s.modified, s.replaced) for s in stamps if (path := local_path(s.path)) is not None)
-
-
-class _Held:
-    """Records that the driver holds, by partition, in the order of their positions."""
-
-    def __init__(self, found: Found, edit: Without | None) -> None:
-        self.found, self.edit = found, edit
-
-    def __call__(self, split: int, incoming: Iterable[Any]) -> Iterable[Any]:
-        records = [record for _, record in sorted(self.found.get(split, {}).items(), key=itemgetter(0))]
-        return records if self.edit is None else self.edit(split, records)

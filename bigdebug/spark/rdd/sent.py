@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
+from typing import Any
 
 from pyspark import SparkContext, TaskContext
 from pyspark.errors import PySparkRuntimeError
 
+from bigdebug.agents.evaluate import Unknown
 from bigdebug.agents.stage import Task
 from bigdebug.spark.deferred import undisturbed
 from bigdebug.spark.process import alive
@@ -74,3 +76,19 @@ def stopping() -> Callable[[str], Exception]:
         return PySparkRuntimeError(errorClass="STOP_ITERATION_OCCURRED", messageParameters={"exc": message})
 
     return stopped
+
+
+def outside() -> Callable[[], AbstractContextManager[None]]:
+    """Within what that gives, no task is known: the task of an evaluation is none of those in which the functions would run."""
+
+    @contextmanager
+    def unknown() -> Iterator[None]:
+        stand_in: Any = Unknown()
+        task = TaskContext.get()
+        TaskContext._setTaskContext(stand_in)
+        try:
+            yield
+        finally:
+            TaskContext._setTaskContext(task)
+
+    return unknown

@@ -13,7 +13,7 @@ import numpy as np
 from pyspark import RDD
 
 from bigdebug.agents.alike import alike, name
-from bigdebug.agents.expected import Among, Apart, Due, side
+from bigdebug.agents.expected import Among, Apart, Due, Named, side
 from bigdebug.agents.partners import beyond
 from bigdebug.errors import LocalizeError, TooLargeError
 from bigdebug.shown import shown
@@ -164,7 +164,7 @@ class Expecting:
         trace, keyed = self._trace, keyed_by(self._trace.run.graph, self._target)
         if not gone or keyed is None or keyed == self._target:
             return {}
-        places = trace._questions.records(keyed, all_records(trace.run, keyed)[keyed], _Named(frozenset(gone)))
+        places = trace._questions.records(keyed, all_records(trace.run, keyed)[keyed], Named(frozenset(gone)))
         standing = {p: np.array(sorted(at), dtype=np.int64) for p, at in places.items() if at}
         last_seen = trace._to([keyed], lambda: {keyed: standing})
         found: dict[bytes, Faulty] = {}
@@ -176,16 +176,6 @@ class Expecting:
             said = f"{shown(record)} was expected; {shown(pair)} is the last that was seen of it, at {trace.run.graph[keyed]}."
             found[named] = Faulty(trace._to([keyed], at.copy), record, judge, self._target, needs_some=True, said=said)
         return found
-
-
-@dataclass(frozen=True)
-class _Named:
-    """True of pairs with one of some keys."""
-
-    names: frozenset[bytes]
-
-    def __call__(self, pair: Any) -> bool:
-        return name(pair[0]) in self.names
 
 
 def _too_many(what: str) -> TooLargeError:

@@ -11,8 +11,9 @@ import numpy as np
 
 from bigdebug.agents.check import Check
 from bigdebug.agents.judges import Judge, Judging, truth
-from bigdebug.agents.moments import Moments, moments
-from bigdebug.agents.outlines import Outline, outlines_if_any
+from bigdebug.agents.moments import Measured, Moments
+from bigdebug.agents.outlines import Outline, outline_if_any
+from bigdebug.agents.segments import Map
 from bigdebug.errors import LocalizeError
 from bigdebug.model import pack
 from bigdebug.spark.asking import answers, asking
@@ -149,7 +150,7 @@ def _right(trace: LineageRDD, wrong: Places) -> list[Outline]:
     right = {p: others for p, at in trace.places.items() if len(others := np.setdiff1d(at, wrong.get(p, [])))}
     partitions = sorted(right)
     some = {p: right[p][evenly(len(right[p]), EACH)] for p in map(partitions.__getitem__, evenly(len(partitions), EACH))}
-    return list({each for each in _by_partition(trace._to([target], lambda: {target: some}), _Outlined()) if each is not None})
+    return list({each for each in _by_partition(trace._to([target], lambda: {target: some}), Map(outline_if_any).apply) if each is not None})
 
 
 # ---- of all outputs -----------------------------------------------------------------------------------------------
@@ -158,7 +159,7 @@ def _right(trace: LineageRDD, wrong: Places) -> list[Outline]:
 def _measured(trace: LineageRDD, value: Callable[[Any], float]) -> Moments:
     """The moments of what a function makes of each output, by one job."""
     with told(TEST):
-        parts = _by_partition(trace, _Measured(value))
+        parts = _by_partition(trace, Measured(value))
     return reduce(Moments.with_, parts, Moments())
 
 
@@ -168,7 +169,7 @@ def _whole(trace: LineageRDD, test: Callable[[list[Any]], Any]) -> Any:
     recorder = trace._recorder
     with recorder.plain(), asking(recorder.sc, "judging outputs", recorder.progress):
         base = recorder.sc.parallelize([outputs], 1)
-        return answers(recorder.sc, base, _Judged(test), [0])[0]
+        return answers(recorder.sc, base, Map(test).apply, [0])[0]
 
 
 def _by_partition(trace: LineageRDD, function: Callable[[int, Iterable[Any]], Iterable[Any]]) -> list[Any]:
@@ -176,25 +177,3 @@ def _by_partition(trace: LineageRDD, function: Callable[[int, Iterable[Any]], It
     with recorder.plain(), asking(recorder.sc, "measuring outputs", recorder.progress):
         records = trace._questions.distributed(trace._only("localize()"), trace.places)
         return answers(recorder.sc, records, function, [p for p, at in trace.places.items() if len(at)])
-
-
-@dataclass(frozen=True)
-class _Measured:
-    value: Callable[[Any], float]
-
-    def __call__(self, split: int, incoming: Iterable[Any]) -> Iterator[Moments]:
-        yield moments(map(self.value, incoming))
-
-
-@dataclass(frozen=True)
-class _Outlined:
-    def __call__(self, split: int, incoming: Iterable[Any]) -> Iterator[Outline]:
-        yield from (outlines_if_any([output]) for output in incoming)
-
-
-@dataclass(frozen=True)
-class _Judged:
-    test: Callable[[list[Any]], Any]
-
-    def __call__(self, split: int, incoming: Iterable[Any]) -> Iterator[Any]:
-        yield from map(self.test, incoming)
