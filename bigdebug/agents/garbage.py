@@ -8,12 +8,8 @@ from __future__ import annotations
 
 import gc
 import sys
+from mmap import PAGESIZE
 from typing import Any
-
-try:
-    import resource
-except ImportError:  # on Windows, where each task has a worker of its own
-    resource = None  # type: ignore[assignment]
 
 MOST = 64 << 20
 """Bytes that a worker may have grown by since it looked at all: garbage that was passed over is no more than these."""
@@ -28,13 +24,13 @@ class Passing:
 
     def begin(self) -> None:
         """Called where a task begins. Not if the worker has grown since it looked at all, nor where somebody else has objects passed over."""
-        peak = _peak()
-        if peak is None or self._is_on or gc.get_freeze_count():
+        held = _held()
+        if held is None or self._is_on or gc.get_freeze_count():
             return
         if self._known is None:
-            self._known = peak
+            self._known = held
             gc.callbacks.append(self._collected)
-        if peak - self._known <= MOST:
+        if held - self._known <= MOST:
             gc.freeze()
             self._is_on = True
 
@@ -45,12 +41,20 @@ class Passing:
             gc.unfreeze()
             self._is_on = False
         else:
-            self._known = _peak()
+            self._known = _held()
 
 
-def _peak() -> int | None:
-    """The most bytes that this process has had in memory; None where that is not told."""
-    return None if resource is None else resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+def _held() -> int | None:
+    """The bytes that this process has in memory, or on a Mac the most that it has had; None where that is not told."""
+    if sys.platform == "darwin":
+        import resource
+
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    try:
+        with open("/proc/self/statm", "rb") as told:
+            return int(told.read().split()[1]) * PAGESIZE
+    except OSError:
+        return None
 
 
 passing = Passing()

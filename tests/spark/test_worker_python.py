@@ -1,4 +1,4 @@
-"""Workers run the Python of the notebook, also where PYSPARK_PYTHON is not set and python3 on the PATH is another.
+"""Workers run the Python of the notebook, also where PYSPARK_PYTHON is not set and python3 on the PATH is another; what they import, and what they pass over.
 
 After ``detach`` PySpark's choice holds again for what is PySpark's, and lineage is still answered.
 """
@@ -31,9 +31,11 @@ print(spark.sparkContext.pythonExec, *rdd.getLineage().collect(), rdd.getLineage
 
 AGENTS_ALONE = """
 import sys
+from operator import add
 from pyspark.sql import SparkSession
 from pyspark.sql.functions import udf
 import bigdebug
+from bigdebug import checks
 
 spark = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false").getOrCreate()
 dbg = bigdebug.attach(spark)
@@ -62,7 +64,47 @@ with dbg.capture():
     fine.collect()
 assert len(fine.getLineage().goBackAll().source_records()) == 2
 imported()
+
+with dbg.capture():
+    sums = dbg.context.parallelize([(x % 3, x - 1000 * (x == 7)) for x in range(30)], 2).reduceByKey(add)
+    sums.collect()
+assert len(sums.getLineage().where(lambda pair: pair[1] < 0).goBackAll().replay(exclude=True).collect()) == 2
+for wrong in ({"test": lambda pair: pair[1] < 0}, {"test": checks.sigma(1, field=1)}, {"whole": lambda outs: any(out[1] < 0 for out in outs)}, {"expected": {0: 135, 1: 138, 2: 155}}):
+    assert dbg.localize(sums, **wrong).fault_sets
+    imported()
 crashing(lambda: spark.range(3).select(udf(lambda x: 1 // x, "long")("id")))
+"""
+
+COLLECTING = """
+import gc
+from operator import add
+from pyspark.sql import SparkSession
+import bigdebug
+
+spark = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false").getOrCreate()
+dbg = bigdebug.attach(spark)
+with dbg.capture():
+    sums = dbg.context.parallelize(range(100), 2).map(lambda x: (x, x)).reduceByKey(add, 3)
+    sums.collect()
+
+def told(_):
+    import gc
+    if not hasattr(gc, "told"):
+        def noted(phase, info):
+            if phase == "start" and info["generation"] == 2:
+                gc.told.append(gc.get_freeze_count() > 0)
+        gc.callbacks.append(noted)
+    found, gc.told = getattr(gc, "told", []), []
+    return *found, gc.get_freeze_count()
+
+def passed_over():
+    return dbg.plain_context.parallelize([0], 1).map(told).collect()[0]
+
+passed_over()
+print(*passed_over())
+print(sums.getLineage().where(lambda pair: pair[1] > 97).count())
+print(*passed_over())
+print(*passed_over())
 """
 
 
@@ -73,7 +115,7 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> Told:
     other.write_text("#!/bin/sh\necho another Python >&2\nexit 9\n")
     other.chmod(0o755)
     environment = {k: v for k, v in os.environ.items() if k != "PYSPARK_PYTHON"} | {"PATH": os.pathsep.join([str(folder), os.environ["PATH"]])}
-    return told_by({"whatever": PROGRAM, "agents": AGENTS_ALONE}, folder, environment)
+    return told_by({"whatever": PROGRAM, "agents": AGENTS_ALONE, "collecting": COLLECTING}, folder, environment)
 
 
 @pytest.mark.slow
@@ -89,5 +131,12 @@ def test_they_import_nothing_of_ours_but_agents_and_what_these_stand_on(told: To
     assert raised == ""
     imported = set(" ".join(said).split())
     assert "bigdebug.agents.guards.diagnose" in imported
-    assert not [name for name in imported if name.split(".")[1:2] not in ([], ["agents"], ["store"], ["errors"], ["shown"])]
+    assert not [name for name in imported if name.split(".")[1:2] not in ([], ["agents"], ["store"], ["errors"], ["shown"], ["model"])]
     assert {name.split(".")[0] for name in imported} == {"bigdebug"}
+
+
+@pytest.mark.slow
+def test_what_stands_there_is_passed_over_behind_the_tasks_of_questions_alone(told: Told) -> None:
+    said, raised = told["collecting"]
+    assert raised == ""
+    assert " ".join(said).split() == ["False", "0", "2", "False", "True", "True", "True", "0", "False", "0"], "one collection behind each task; all is as it was"

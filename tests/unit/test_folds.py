@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bigdebug.agents import groups, hashing
+from bigdebug.agents.contributions import Part
 from bigdebug.agents.entered import Entered, OfKeys
 from bigdebug.agents.evaluate import Evaluation, Node
 from bigdebug.agents.folds import MANY, Folds, folds
@@ -98,6 +99,17 @@ def test_a_set_gives_what_the_program_gives(kind: str, partitions: list[list[Any
             assert program.gives("a", candidates) == []
         else:
             assert list(folded.outputs(runs_among(np.array(sorted(chosen), dtype=np.int64)), order=0)) == expected
+
+
+@given(st.integers(0, 40), st.integers(1, 30), st.sets(st.integers(0, 80)))
+def test_values_of_a_set_are_found_the_same_way_where_each_owner_adds_one(first: int, size: int, chosen: set[int]) -> None:
+    part = Part(0, 0, np.arange(first, first + size), list(range(size)), pickled=False)
+    runs = runs_among(np.array(sorted(chosen), dtype=np.int64))
+    assert part.first == first
+    assert part.within(runs.tolist()) == part.among(runs)
+    assert [each + first for each in part.between(part.among(runs), WIRE)] == sorted(chosen & set(range(first, first + size)))
+    for others in ([0, 0], [0, 2], []):
+        assert Part(0, 0, np.array(others, dtype=np.int64), others, pickled=False).first is None
 
 
 @given(records, records, st.data())
