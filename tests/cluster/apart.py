@@ -60,6 +60,16 @@ def main(master: str, python: str, store: str, path: str, poor: str = "") -> Non
         source = counts.getLineage().where(lambda line: line.startswith("7:")).goBackAll()
         found[f"{strategy} back"] = sorted(origin.line for origin in source.origins())
         found[f"{strategy} ahead"] = sorted(source.goNextAll().collect())
+    totals = program(lambda line: [(line.split()[1], 9999 if line.startswith("bad") else int(line.split()[0]))])
+    with dbg.capture("totals"):
+        totals.collect()
+
+    def wrong(line: str) -> bool:
+        return int(line.split()[1]) > 1000
+
+    found["replayed"] = sorted(totals.getLineage().where(wrong).goBackAll().replay().collect())
+    asked: list[dict[str, Any]] = [{"test": wrong}, {"whole": lambda lines: any(map(wrong, lines))}]
+    found["localized"] = [[source.origin.line for fault in dbg.localize(totals, **each).fault_sets for source in fault.records] for each in asked]
     with dbg.capture("crash") as run, pytest.raises(Exception, match="invalid literal"):
         program(lambda line: [(str(int(word)), 1) for word in line.split()]).collect()
     found["culprits"] = [(culprit.record, culprit.sources[0].origin.line) for culprit in run.culprits]

@@ -80,6 +80,13 @@ def test_runs_are_captured_and_traced(found: dict[str, Any], strategy: str) -> N
     assert found[f"{strategy} ahead"] == [line for line in counted(LINES) if line.split(":")[0] in words]
 
 
+def test_programs_are_replayed_and_localized(found: dict[str, Any]) -> None:
+    """In one task, which has the agents and nothing else of ours."""
+    rest = sum(n % 13 for n in range(160) if n % 5 == 77 % 5 and n != 77)
+    assert found["replayed"] == [f"2: {rest + 9999}"]
+    assert found["localized"] == [[78], [78]]
+
+
 def test_crashes_are_found_and_resumed(found: dict[str, Any]) -> None:
     assert found["culprits"] == [[LINES[77], 78]]
     assert found["resumed"] == counted([line for line in LINES if "bad" not in line])
