@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any, NamedTuple
 
-from bigdebug.agents.garbage import passing
+from bigdebug.agents.garbage import Beginning
 
 _TAG = struct.Struct("!Hiqi")
 TAG_BYTES = _TAG.size
@@ -57,8 +57,14 @@ class Framed:
     dumps: Dumps
 
     def __call__(self, split: int, incoming: Iterable[Any]) -> Iterator[bytes]:
-        passing.begin()
         return Batches(self.dumps).cut(self.function(split, incoming), 0, split, 0)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _framed, (Beginning(), self.function, self.dumps)
+
+
+def _framed(_: Beginning, function: Callable[[int, Iterable[Any]], Iterable[Any]], dumps: Dumps) -> Framed:
+    return Framed(function, dumps)
 
 
 def target_frame(target: int) -> bytes:

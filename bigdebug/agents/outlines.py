@@ -57,7 +57,7 @@ def outline(value: Any, deep: int = DEEP) -> Outline:
         return _kind(value)
     within = deep - 1 if isinstance(value, Mapping) else deep // 2  # objects may refer to each other without end
     if len(known) > WIDE or not all(type(name) is str for name in known):
-        return outlines(known.values(), within)
+        return outlines([*known.values()], within)
     return tuple([(name, outline(each, within)) for name, each in known.items()])
 
 

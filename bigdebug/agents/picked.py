@@ -84,11 +84,12 @@ class Without:
 
 @dataclass(frozen=True)
 class Held:
-    """Records that the driver holds, by partition and position, in the order of these; with an ``edit`` of them."""
+    """Records that the driver holds, by partition and position, in the order of these; with an ``edit`` of them. What comes in is nothing."""
 
     found: Mapping[int, Mapping[int, Any]]
     edit: Without | None
 
     def __call__(self, split: int, incoming: Iterable[Any]) -> Iterable[Any]:
+        read_out(incoming)
         records = [record for _, record in sorted(self.found.get(split, {}).items(), key=itemgetter(0))]
         return records if self.edit is None else self.edit(split, records)

@@ -72,6 +72,14 @@ assert len(sums.getLineage().where(lambda pair: pair[1] < 0).goBackAll().replay(
 for wrong in ({"test": lambda pair: pair[1] < 0}, {"test": checks.sigma(1, field=1)}, {"whole": lambda outs: any(out[1] < 0 for out in outs)}, {"expected": {0: 135, 1: 138, 2: 155}}):
     assert dbg.localize(sums, **wrong).fault_sets
     imported()
+
+with dbg.capture():
+    both = dbg.context.parallelize(range(9), 2).map(lambda x: x + 1).union(dbg.context.parallelize(range(9), 2).map(lambda x: -x))
+    twice, above = both.map(lambda x: 2 * x), sums.filter(lambda pair: pair[1] > 0)
+    twice.collect(), above.collect()
+assert twice.getLineage().where(lambda x: x > 15).back_to(both).replay().rdd.collect() == [16, 18]
+assert dbg.localize(above, expected={0: 135, 1: 138, 2: 155}).fault_sets
+imported()
 crashing(lambda: spark.range(3).select(udf(lambda x: 1 // x, "long")("id")))
 """
 

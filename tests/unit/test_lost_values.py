@@ -390,6 +390,21 @@ def test_of_plain_values_an_outline_is_what_it_is_of_others(values: Any) -> None
     assert outlines(values) == outlines([*values, ()]) - {((), 1)}  # type: ignore[operator]
 
 
+@pytest.mark.parametrize("value", [("k", 5), ("k", None), [], [1, None], {"a": 1}, {2: None}, (), Report(5), np.array([1.0]), ((1,), [2])])
+def test_of_one_output_an_outline_is_what_it_is_beside_others(value: Any) -> None:
+    assert outlines([value]) == outlines([value, "a"]) - {("other", 1)}  # type: ignore[operator]
+    assert outlines([value]) == outlines((value,))
+
+
+def test_a_mapping_may_give_its_values_once() -> None:
+    class Once(dict[Any, Any]):
+        def values(self) -> Any:
+            return iter(list(super().values()))
+
+    assert outline(Once({1: 5})) == frozenset([("number", 1)])
+    assert outline(Once({1: 5, 2: None})) == frozenset([("number", 1), ("null", 1)])
+
+
 def test_an_outline_of_many_that_all_differ_is_small() -> None:
     """One is kept for each test."""
     documents = [(number, {f"w{(number * word) % 301}": 1 for word in range(1, 30)}) for number in range(2_000)]
