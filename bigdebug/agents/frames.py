@@ -15,10 +15,15 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from bigdebug.agents.garbage import Beginning
 
 _TAG = struct.Struct("!Hiqi")
 TAG_BYTES = _TAG.size
+TAGS = np.dtype([("branch", ">u2"), ("partition", ">i4"), ("start", ">i8"), ("count", ">i4")])
+"""Tags as they stand one behind the other."""
+
 _LONG = struct.Struct("!q")
 
 # cloudpickle gives each class that a function makes an id by chance, and writes it behind the name of what makes it again.
