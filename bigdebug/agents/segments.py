@@ -72,16 +72,22 @@ class Partitionwise:
         return self.function(split, records)
 
 
+def counted(split: int, records: Iterable[Any]) -> list[int]:
+    """What ``count`` asks of a partition. It looks at no record, so it crashes on none."""
+    return [sum(1 for _ in records)]
+
+
 class Tally:
     """Lets ``records`` pass and counts them, in C: each costs a few nanoseconds."""
 
     def __init__(self, records: Iterable[Any]) -> None:
         left = repeat(True, sys.maxsize)
         self.records: Iterator[Any] = compress(records, left)
-        self._left: Callable[[], int] = left.__length_hint__
+        self.left: Callable[[], int] = left.__length_hint__
+        """What is left of ``sys.maxsize``: what counts fastest."""
 
     def count(self) -> int:
-        return sys.maxsize - self._left()
+        return sys.maxsize - self.left()
 
 
 @dataclass(frozen=True)

@@ -116,6 +116,17 @@ def test_records_that_are_the_same_object_as_the_first_stay(records: list[int]) 
     assert [record for _, record, _ in crashes] == ([0] if records[0] else [])
 
 
+@pytest.mark.parametrize("exact", [True, False])
+def test_a_record_behind_a_culprit_is_no_copy(exact: bool) -> None:
+    """The next one may be the same object, and find in it what the function has made of it."""
+    def popped(split: int, rows: Iterable[list[int]]) -> Iterator[int]:
+        return (row.pop() for row in rows)
+
+    outputs, crashes = guarded(popped, [row for number in range(9) for row in [[number]] * 2], exact)
+    assert outputs == [*range(9)]
+    assert crashes == [(2 * number + 1, [], "IndexError") for number in range(9)]
+
+
 def with_header(split: int, lines: Iterable[str]) -> Iterator[Any]:
     for row in csv.DictReader(lines):
         yield row["name"], inverse(row["number"])

@@ -51,13 +51,13 @@ class Calls:
     def whatever(self, problem: BaseException) -> bool:
         """Whether the function raises the same when its records have ended, whatever they were: on none, and on each of some alone."""
         some = [[], *([place] for place in range(min(_ASKED, len(self.source.pulled)))), [len(self.source.pulled) - 1]]
-        pulled = list(self.source.pulled)
+        pulled = self.source.pulled.listed()
         found = (self.raised(self.source.context, pulled, places) for places in some)
         return all(own is not None and _alike(own, problem) for own in found)
 
     def alone(self, problem: BaseException) -> BaseException | None:
         """What the function raises on the record alone that it had read last, if that is what it raised."""
-        own = self.raised(self.source.context, self.source.pulled, [-1])
+        own = self.raised(self.source.context, [self.source.pulled[-1]], [0])
         return own if type(own) is type(problem) else None
 
     def reads_ahead(self, answered: int, kind: type[BaseException], ahead: int) -> bool:
@@ -65,7 +65,7 @@ class Calls:
 
         All that it has read in this call is suspect then, and it is called on that again; what it has given is not given twice.
         """
-        own = self.raised_of(list(self.source.pulled), range(max(0, answered - ahead), answered))
+        own = self.raised_of(self.source.pulled.listed(), range(max(0, answered - ahead), answered))
         # What begins in the middle may crash of that.
         return own is not None and (answered <= ahead or type(own) is kind)
 
@@ -96,8 +96,11 @@ class Calls:
 
     def raised(self, context: Sequence[Any], pulled: Sequence[Any], places: Sequence[int]) -> BaseException | None:
         """What the function raises on some records."""
+        in_a_row = isinstance(places, range) and places.step == 1
+        some = pulled[places[0] : places[-1] + 1] if in_a_row and places else [pulled[place] for place in places]
+
         def call() -> None:
-            deque(self.function(self.split, map(self.source.held.given, [*context, *(pulled[place] for place in places)])), maxlen=0)
+            deque(self.function(self.split, map(self.source.held.given, [*context, *some])), maxlen=0)
 
         cell = Cell(lambda: call, self.dumps) if self.apart else None
         try:

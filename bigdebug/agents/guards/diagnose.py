@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import NamedTuple
 
@@ -14,9 +14,11 @@ from bigdebug.agents.guards.early import Early
 from bigdebug.agents.guards.flight import Call, Changed, FarEnough, Flight, folder_of
 from bigdebug.agents.guards.guard import Guard
 from bigdebug.agents.guards.noted import Noted
+from bigdebug.agents.guards.placed import Arrived, Shared
 from bigdebug.agents.guards.stage import guarded_stage
 from bigdebug.agents.notes import Notes
 from bigdebug.agents.picked import read_out
+from bigdebug.agents.readers import Reader
 from bigdebug.agents.stage import StageFunction
 from bigdebug.store.blocks import Block
 
@@ -39,6 +41,16 @@ class Diagnosed(NamedTuple):
     """The attempt that its block bears, and the block, where the task does not see the store."""
     unwritten: str = ""
     """Why there is no block."""
+
+
+class _Look(NamedTuple):
+    """What became of a partition under guard, and what read its records."""
+
+    guard: Guard
+    notes: Notes
+    emitted: Emitted
+    changed: bool
+    reader: Reader
 
 
 @dataclass(frozen=True)
@@ -64,26 +76,34 @@ class Diagnose:
     """Who is told of the first crash at once, if somebody waits for that."""
 
     def __call__(self, split: int, incoming: Iterable[object]) -> Iterator[Diagnosed]:
-        task, changed = self.stage.identify().attempt, False
+        task = self.stage.identify().attempt
         folder = folder_of(self.home, self.run)
         flight = Flight(folder, self.stage.stage, split, task, self.ended.get(split, ()), split in self.closed) if self.flights else None
-        guard = Guard(self.dumps, self.most, flight, None if self.early is None else partial(self.early.tell, split))
-        stage = guarded_stage(self.stage, guard)
-        notes, emitted = Notes(), Emitted()
         arriving = iter(incoming)
         try:
-            for _ in stage.frames(split, arriving, notes, emitted):
-                pass
-            read_out(arriving)
-        except FarEnough:
-            pass
-        except Changed:
-            changed = True
+            guard, notes, emitted, changed, reader = self._looked(split, self.stage, arriving, flight)
+            if isinstance(reader, Arrived) and reader.is_shared:
+                guard, notes, emitted, changed, _ = self._looked(split, replace(self.stage, reader=reader.again()), arriving, flight)
         finally:
             if flight is not None:
                 flight.close()
         block, unwritten = self._written(split, task, notes, emitted.records) if guard.total else (b"", "")
         yield Diagnosed(split, guard.crashes, guard.total, guard.lost, changed, task, block, unwritten)
+
+    def _looked(self, split: int, function: StageFunction, arriving: Iterator[object], flight: Flight | None) -> _Look:
+        """A stage's partition run under guard."""
+        guard = Guard(self.dumps, self.most, flight, None if self.early is None else partial(self.early.tell, split))
+        stage = guarded_stage(function, guard)
+        notes, emitted, changed = Notes(), Emitted(), False
+        try:
+            for _ in stage.frames(split, arriving, notes, emitted):
+                pass
+            read_out(arriving)
+        except (FarEnough, Shared):
+            pass
+        except Changed:
+            changed = True
+        return _Look(guard, notes, emitted, changed, stage.reader)
 
     def _written(self, split: int, task: int, notes: Notes, emitted: int) -> tuple[bytes, str]:
         """The block, where the driver has to write it, or why there is none."""

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Callable, Generator, Iterable
+from collections import deque
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
-from typing import Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from bigdebug.agents.frames import Dumps
+
+if TYPE_CHECKING:
+    from bigdebug.agents.guards.inflight import InFlight
 
 PLAIN = frozenset((str, bytes, int, float, bool, complex, type(None), date, datetime, time, timedelta, Decimal))
 """Types of which nothing changes."""
@@ -50,6 +54,37 @@ class Plainly:
             return self.others(record)
 
 
+class Pulled(Protocol):
+    """Held records in the order in which they were pulled."""
+
+    def __len__(self) -> int: ...
+
+    def __getitem__(self, place: Any, /) -> Any: ...
+
+    def __iter__(self) -> Iterator[Any]: ...
+
+    def listed(self) -> Sequence[Any]:
+        """The same, to be looked up."""
+
+    def append(self, held: Any, /) -> None: ...
+
+    def clear(self) -> None: ...
+
+    def drop(self, count: int) -> None:
+        """Let go of the first ones."""
+
+
+class Row(deque[Any]):
+    """Held records in a row."""
+
+    def listed(self) -> list[Any]:
+        return list(self)
+
+    def drop(self, count: int) -> None:
+        for _ in range(count):
+            self.popleft()
+
+
 class HeldRecord(tuple[Any, bytes]):
     """A record whose pickle names classes, and that pickle."""
 
@@ -69,8 +104,27 @@ class Holding:
     Those of kinds that cannot be pickled, or only with their classes, it gives as they are: it would take too long.
     """
 
+    sees = True
+    """Whether records have to pass it, one by one."""
+
     def __init__(self) -> None:
         self._never: set[type] = set()
+
+    @property
+    def failed(self) -> bool:
+        """Whether records have raised that it does not see pass."""
+        return False
+
+    def has_more(self) -> bool:
+        """Whether more records come that it does not see pass."""
+        return False
+
+    def count(self, fresh: int) -> None:
+        """Called when a call has ended, where it does not see records pass: so many have come in all."""
+
+    def row(self, source: InFlight) -> Pulled:
+        """Where a source is to put the records that it holds."""
+        return Row()
 
     def __call__(self, record: Any) -> Any:
         """A record, to be ``given`` later as it is now."""
@@ -93,6 +147,16 @@ class Holding:
     def given(self, held: Any) -> Any:
         """A record that was held, as a function is given it."""
         return given(held)
+
+    def weight(self, held: Any, dumps: Dumps) -> int:
+        """How many bytes are held of a record."""
+        known = weight(held)
+        if known is not None:
+            return known
+        try:
+            return len(dumps(held))
+        except Exception:  # it need not be picklable
+            return 1024
 
     def confirm(self) -> None:
         """Called at a crash. Raises a Signal if what is held is not known any more as it was."""

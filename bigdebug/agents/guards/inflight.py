@@ -13,9 +13,9 @@ from typing import Any, Protocol
 from bigdebug.agents.frames import Dumps
 from bigdebug.agents.guards.expected import Expected
 from bigdebug.agents.guards.flight import Flight, WorkerEnded
-from bigdebug.agents.guards.held import Holding, weight
-from bigdebug.agents.guards.inputs import ByInput, Inputs
+from bigdebug.agents.guards.held import Holding, Pulled
 from bigdebug.agents.guards.signal import Signal
+from bigdebug.agents.segments import Tally
 
 _NO_CRASHES = (KeyboardInterrupt, GeneratorExit, Signal)
 
@@ -62,13 +62,12 @@ class InFlight:
     others. Each call is given ``context`` first.
     """
 
-    def __init__(self, records: Iterable[Any], dumps: Dumps, flight: Flight | None = None, inputs: Inputs | None = None) -> None:
-        """``inputs`` are those of the records, if these are to be made again of them."""
-        self._source = iter(records)
+    def __init__(self, records: Iterable[Any], dumps: Dumps, flight: Flight | None = None, held: Holding | None = None) -> None:
+        self._source = self._behind = iter(records)
         self._flight = flight
         self._function = 0 if flight is None else flight.function()
         self._dumps = dumps
-        self.held = Holding() if inputs is None else ByInput(inputs)
+        self.held = Holding() if held is None else held
         self._heaviest = self._look = 1
         self._fed: deque[tuple[int, Any]] = deque()
         self._positions: list[int] = []
@@ -81,8 +80,9 @@ class InFlight:
         self.first_at = -1
         """Its position: another record may be the same object."""
         self.context: list[Any] = []
-        self.pulled: deque[Any] = deque()
         self.let_go = 0
+        self._tally = Tally(())
+        self.pulled: Pulled = self.held.row(self)
         self.ended = self._failed = self._whole = False
         self._batch: Generator[Any] | None = None
         self.keeping = False
@@ -98,16 +98,22 @@ class InFlight:
         at = self.let_go + place
         return self._positions[at] if at < len(self._positions) else self._counted(self._fresh + at - len(self._positions))
 
+    def positions(self, first: int, last: int) -> list[int]:
+        """Those of the records from one place up to another, without that."""
+        known, these = len(self._positions), range(self.let_go + first, self.let_go + last)
+        fresh = range(self._fresh + max(these.start, known) - known, self._fresh + max(these.stop, known) - known)
+        return [*self._positions[these.start : these.stop], *(map(self._counted, fresh) if self._gaps else fresh)]
+
     def read(self) -> list[tuple[int, Any]]:
         """What the present call has pulled, with positions."""
-        return [(self.position(place), record) for place, record in enumerate(self.pulled)]
+        return list(zip(self.positions(0, len(self.pulled)), self.pulled))
 
     def spare(self, expected: Expected, crashed: Note) -> None:
         """From here on the function is not given what it is expected to crash on, which is noted, but what comes instead.
 
         So a function that keeps something from record to record does not begin anew.
         """
-        self._source = self._sparing(self._source, expected, crashed)
+        self._source = self._behind = self._sparing(self._source, expected, crashed)
 
     def _sparing(self, records: Iterator[Any], expected: Expected, crashed: Note) -> Iterator[Any]:
         for position, record in enumerate(records):
@@ -137,6 +143,11 @@ class InFlight:
 
     def land(self) -> None:
         """The call has ended, whether it gave all that it has to give or crashed."""
+        if not self.held.sees:
+            fresh = self.read_so_far - len(self._positions)
+            self.held.count(self._fresh + fresh)
+            if fresh > 1 or self.ended:  # it has asked for more than one
+                self._hold()
         if self._flight is not None:
             self._flight.end(self._function)
 
@@ -144,29 +155,45 @@ class InFlight:
         """Have the next call pull these records, with their positions, and then those behind; False if there are none."""
         self._fresh += self.let_go + len(self.pulled) - len(self._positions)
         self._positions, self.let_go = [], 0
+        self._tally = Tally(())
         self.pulled.clear()
         self._batch = None
         self._fed.extendleft(reversed(fed))
-        if not self._fed:
-            for record in islice(self._source, 1):
-                self._fed.append((self._counted(self._fresh), self.held(record)))
-                self._fresh += 1
-        return bool(self._fed)
+        if self._fed or not self.held.sees:
+            return bool(self._fed) or self.held.has_more()
+        for record in islice(self._source, 1):
+            self._source = chain((record,), self._behind)  # itself, and no copy: another record may be the same object
+            return True
+        return False
 
     def records(self) -> Iterator[Any]:
         """What one call of the function pulls."""
-        return chain.from_iterable(self._batches())
+        self._tally = Tally(chain.from_iterable(self._batches()))
+        return chain(map(self.held.given, self.context), self._tally.records) if self.context else self._tally.records
+
+    @property
+    def left(self) -> Callable[[], int] | None:
+        """What tells, in C, how much less than ``sys.maxsize`` the present call has pulled; None where these are in a row, which is as quick."""
+        return None if self.held.sees else self._tally.left
+
+    @property
+    def read_so_far(self) -> int:
+        """How many records the present call has pulled, its context apart."""
+        return self._tally.count()
 
     @property
     def failed(self) -> bool:
         """Whether it is the source that has raised, not the function: then the batch that was being read has ended, and not with its last record."""
-        return self._failed or (self._batch is not None and not self._whole and getgeneratorstate(self._batch) == GEN_CLOSED)
+        return self._failed or self.held.failed or (self._batch is not None and not self._whole and getgeneratorstate(self._batch) == GEN_CLOSED)
 
     def _batches(self) -> Iterator[Iterator[Any]]:
         """A generator costs a record as much as half of what is done here: so what passes one by one, passes one at a time."""
         held, pulled = self.held, self.pulled
-        yield map(held.given, self.context)
         yield self._again()
+        if not held.sees:
+            yield self._source
+            self.ended = not held.failed
+            return
         before = -1
         while before != len(pulled) + self.let_go:
             before = len(pulled) + self.let_go
@@ -219,17 +246,9 @@ class InFlight:
             return 1
         if self.first is NO_RECORD:
             self.first, self.first_at = self.pulled[0], self.position(0)
-        self._heaviest = max(self._heaviest, self._weight(self.pulled[-1]))
-        while not self.keeping and len(self.pulled) > 1 and len(self.pulled) * self._heaviest > KEPT_BYTES:
-            self.pulled.popleft()
-            self.let_go += 1
+        self._heaviest = max(self._heaviest, self.held.weight(self.pulled[-1], self._dumps))
+        too_many = len(self.pulled) - max(1, KEPT_BYTES // self._heaviest)
+        if too_many > 0 and not self.keeping:
+            self.pulled.drop(too_many)
+            self.let_go += too_many
         return max(1, min(_LOOK, KEPT_BYTES // self._heaviest))
-
-    def _weight(self, record: Any) -> int:
-        known = weight(record)
-        if known is not None:
-            return known
-        try:
-            return len(self._dumps(record))
-        except Exception:  # it need not be picklable
-            return 1024

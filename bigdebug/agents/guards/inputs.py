@@ -40,6 +40,9 @@ class Inputs:
         chain = [step for step in steps if isinstance(step, (Map, Filter))]
         return Inputs(chain) if len(chain) == len(steps) else None
 
+    def holding(self) -> Holding:
+        return ByInput(self)
+
     def remade(self) -> Remade:
         return Remade(self._steps)
 

@@ -4,18 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from bigdebug.agents.frames import Dumps
 from bigdebug.agents.guards.calls import Calls
 from bigdebug.agents.guards.expected import NOTHING, Expected
 from bigdebug.agents.guards.flight import Flight
+from bigdebug.agents.guards.held import Holding
 from bigdebug.agents.guards.inflight import InFlight, Note
-from bigdebug.agents.guards.inputs import Inputs
 from bigdebug.agents.guards.rounds import Rounds
 from bigdebug.agents.notes import Notes, smallest
 from bigdebug.agents.pairing import Reads
 from bigdebug.agents.segments import Leaked, Tally
+
+
+class Before(Protocol):
+    """What a function's records come from."""
+
+    def holding(self) -> Holding:
+        """What holds them while it is called."""
 
 
 @dataclass(frozen=True)
@@ -38,12 +45,12 @@ class GuardedPartition:
     expected: Expected = NOTHING
     lost: Callable[[], None] = lambda: None
     """Called where there may be culprits among records that were let go of."""
-    inputs: Inputs | None = None
-    """Those of the records, if these may be made again."""
+    before: Before | None = None
+    """What knows how to hold the records, if it need not be by their pickles."""
 
     def __call__(self, split: int, records: Iterable[Any], reads: Reads | None = None) -> Iterator[Any]:
         """What the function gives of records. ``reads`` is told how many of these had been read when it gave something."""
-        source = InFlight(records, self.dumps, self.flight, self.inputs)
+        source = InFlight(records, self.dumps, self.flight, None if self.before is None else self.before.holding())
         if self.expected.spares:
             source.spare(self.expected, self.crashed)
         calls = Calls(self.function, split, source, self.dumps, self.flight is not None)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import sys
+from collections.abc import Callable, Iterator, Sequence
 from enum import Enum
 from functools import partial
 from itertools import islice
@@ -63,13 +64,12 @@ class Rounds:
 
     def outputs(self) -> Iterator[Any]:
         """What the function gives of records that it does not crash on."""
-        pulled = self._source.pulled
         try:
             while True:
-                looking, source, answered = bool(self._held), self._source, 0
+                looking, source, due = bool(self._held), self._source, sys.maxsize - 1
                 passing = self._before if looking else max(self._before, self._owed)
                 source.keeping = looking
-                coming, expected, given = source.coming, 1, None
+                coming, given = source.coming, None
                 try:
                     source.begin()
                     outputs = iter(self._calls.function(self._calls.split, source.records()))
@@ -77,13 +77,14 @@ class Rounds:
                     if looking:
                         next(given.records, None)
                     else:
-                        self._reads.begin(lambda: (*coming, expected))  # noqa: B023 (it is asked while these are what they are)
+                        left, pulled = source.left, source.pulled
+                        self._reads.begin(lambda: (*coming, sys.maxsize - due))  # noqa: B023 (it is asked while these are what they are)
                         try:
                             for output in given.records:
-                                answered = source.let_go + len(pulled)
-                                if answered != expected:
-                                    self._reads.jump(expected, answered)
-                                expected = answered + 1
+                                now = sys.maxsize - source.let_go - len(pulled) if left is None else left()
+                                if now != due:
+                                    self._reads.jump(sys.maxsize - due, sys.maxsize - now)
+                                due = now - 1
                                 yield output
                         finally:
                             self._reads.end()
@@ -93,7 +94,7 @@ class Rounds:
                     fed, self._held = [*self._held, *source.read()], []
                 except crashes() as raised:
                     source.land()
-                    self._answered = answered
+                    self._answered = sys.maxsize - 1 - due
                     then = _Then.FAIL if source.failed else self._after(raised, looking, passing, given)
                     if then is _Then.FAIL:
                         raise
@@ -159,9 +160,11 @@ class Rounds:
         which the function has given something already, come again, for it may have kept them: they are repeated.
         """
         source = self._source
-        pulled = list(source.pulled)
+        pulled = source.pulled.listed()
         suspects = range(min(max(self._answered - source.let_go, 0), len(pulled) - 1), len(pulled))
         found = sorted(_found(self._calls, pulled, suspects, problem, alone), key=lambda each: each.place)
+        if not source.held.sees:
+            source.held.confirm()
         instead: dict[int, list[Any]] = {}
         left = [place for place in suspects if not (source.context and source.position(place) == source.first_at)]
         first = NO_RECORD if self._fine or not source.context or len(left) > len(found) else source.held.given(source.context[0])
@@ -184,7 +187,7 @@ class Rounds:
         return [(source.position(place), record) for place in left for record in instead.get(place, [pulled[place]])]
 
 
-def _found(calls: Calls, pulled: list[Any], suspects: range, problem: BaseException, alone: BaseException | None) -> list[Found]:
+def _found(calls: Calls, pulled: Sequence[Any], suspects: range, problem: BaseException, alone: BaseException | None) -> list[Found]:
     """``alone`` is what the function raises on the last one, if that is known."""
     source = calls.source
     crash = partial(calls.raised, source.context, pulled)

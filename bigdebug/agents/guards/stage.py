@@ -7,23 +7,25 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
+from bigdebug.agents import readers
 from bigdebug.agents.emit import Combined, Emission, Records, Shuffled, in_place
 from bigdebug.agents.frames import Dumps
 from bigdebug.agents.guards.emissions import GuardedCombined, GuardedRecords, GuardedShuffled, Picklable, nowhere
 from bigdebug.agents.guards.guard import Guard
 from bigdebug.agents.guards.inputs import Inputs
 from bigdebug.agents.guards.merges import GuardedCombine, GuardedSort
-from bigdebug.agents.guards.partition import GuardedPaired, GuardedPartition
+from bigdebug.agents.guards.partition import Before, GuardedPaired, GuardedPartition
+from bigdebug.agents.guards.placed import Arrived
 from bigdebug.agents.guards.steps import GuardedSteps
 from bigdebug.agents.merge import Combine, Sort
-from bigdebug.agents.segments import Kept, Offsets, OneToOne, Paired, Whole
+from bigdebug.agents.segments import Kept, Offsets, OneToOne, Paired, Whole, counted
 from bigdebug.agents.stage import StageFunction
 
 
-def guarded_segment(run: Any, operators: tuple[int, ...], number: int, guard: Guard, before: Inputs | None = None, behind: Inputs | None = None) -> Any:
+def guarded_segment(run: Any, operators: tuple[int, ...], number: int, guard: Guard, before: Before | None = None, behind: Inputs | None = None) -> Any:
     """What runs segment ``number`` of a stage, the one with these operators, and goes on where one of them crashes.
 
-    ``before`` knows the inputs of what it reads, and ``behind`` is to know those of what it gives, if anything is.
+    ``before`` knows how to hold what it reads, and ``behind`` is to know those of what it gives, if anything is.
     """
     note = guard.note(operators[-1], number)
     match run:
@@ -31,10 +33,12 @@ def guarded_segment(run: Any, operators: tuple[int, ...], number: int, guard: Gu
             return GuardedSteps(steps, operators, number, guard, behind)
         case Kept(step):
             return GuardedSteps((step,), operators, number, guard, behind)
+        case Whole(function) if function is counted:
+            return run
         case Paired(function) | Whole(function):
             expected = guard.expected(operators[-1])
             over = GuardedPartition(
-                function, note, guard.dumps, guard.flight, exact=guard.decides, expected=expected, lost=guard.lose, inputs=before,
+                function, note, guard.dumps, guard.flight, exact=guard.decides, expected=expected, lost=guard.lose, before=before,
             )
             return GuardedPaired(over) if isinstance(run, Paired) and not guard.decides else replace(run, function=over)
         case Combine(merge, memory, finish):
@@ -71,12 +75,20 @@ def _dealing(guard: Guard, partition: Callable[[Any], int]) -> Callable[[Any], i
 
 def guarded_stage(function: StageFunction, guard: Guard) -> StageFunction:
     """A stage that goes on behind what crashes in it."""
+    arrived = _arrived(guard, function)
     between = {n: _inputs(guard, run, following) for n, (run, following) in enumerate(pairwise(function.segments), 1)}
     segments = tuple(
-        guarded_segment(run, operators, n, guard, between.get(n), between.get(n + 1))
+        guarded_segment(run, operators, n, guard, between.get(n) if n else arrived, between.get(n + 1))
         for n, (run, operators) in enumerate(zip(function.segments, function.operators, strict=True))
     )
-    return replace(function, segments=segments, emission=guarded_emission(function.emission, function.ends, len(segments), guard))
+    return replace(function, reader=arrived or function.reader, segments=segments, emission=guarded_emission(function.emission, function.ends, len(segments), guard))
+
+
+def _arrived(guard: Guard, function: StageFunction) -> Arrived | None:
+    """What is to know where the first function's records stand among those that a shuffle hands over. Not where ``_inputs`` knows nothing either."""
+    if guard.decides or guard.flight is not None or not isinstance(function.reader, readers.Shuffled):
+        return None
+    return Arrived(function.reader) if any(isinstance(run, (Paired, Whole)) for run in function.segments[:1]) else None
 
 
 def _inputs(guard: Guard, run: Any, following: Any) -> Inputs | None:

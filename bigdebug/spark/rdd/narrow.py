@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from types import CodeType
 from typing import Any
 
-from bigdebug.agents.segments import Filter, FlatMap, Map, Partitionwise
+from bigdebug.agents.segments import Filter, FlatMap, Map, Partitionwise, counted
 from bigdebug.graph import Form, Kind
 from bigdebug.spark.rdd.definition import Rearranged, Repartition
 from bigdebug.spark.rdd.recorded import PLAIN, Again, Recorded
@@ -36,7 +37,7 @@ class NarrowOperators(Recorded):
             return f(records)
 
         return self._partitionwise(
-            "mapPartitions", lambda: PLAIN.mapPartitions(self, f, preservesPartitioning), partitionwise,
+            "mapPartitions", lambda: PLAIN.mapPartitions(self, f, preservesPartitioning), counted if _counts(f) else partitionwise,
             lambda p: p[0].mapPartitions(f, preservesPartitioning),
         )
 
@@ -145,3 +146,9 @@ def _last_function(rdd: Any) -> Any:
     if function.__name__ == "pipeline_func" and "func" in names:
         return function.__closure__[names.index("func")].cell_contents
     return function
+
+
+def _counts(function: Any) -> bool:
+    """Whether this is PySpark's own function that ``count`` calls on partitions."""
+    code = getattr(function, "__code__", None)
+    return isinstance(code, CodeType) and code in PLAIN.count.__code__.co_consts
