@@ -11,7 +11,6 @@ import tempfile
 import threading
 from collections.abc import Iterable, Iterator
 from functools import partial
-from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -66,7 +65,8 @@ class Spool:
         return len(held) if isinstance(held, bytes) else held[1]
 
     def __iter__(self) -> Iterator[Any]:
-        return chain.from_iterable(map(self.batch, range(len(self._held))))
+        for number in range(len(self.starts)):  # in ``chain``, two threads that ask at once would end the process: one may let go of what the other is in
+            yield from self.batch(number)
 
     def note(self, notes: Notes) -> None:
         """Note the tags in reading order, neighbours joined: the association of this level with the map side."""
