@@ -35,10 +35,19 @@ class Shuffled:
     memory: int
 
     def read(self, incoming: Iterable[bytes], notes: Notes) -> Spool:
-        spool = Spool(incoming, self.loads, self.memory)
-        spool.note(notes)
-        notes.levels.append(spool.__len__)
-        return spool
+        return Spooled(Spool(incoming, self.loads, self.memory)).read((), notes)
+
+
+@dataclass(frozen=True)
+class Spooled:
+    """Reads frames of a shuffle that have arrived already."""
+
+    spool: Spool
+
+    def read(self, incoming: Iterable[bytes], notes: Notes) -> Spool:
+        self.spool.note(notes)
+        notes.levels.append(self.spool.__len__)
+        return self.spool
 
 
 @dataclass(frozen=True)

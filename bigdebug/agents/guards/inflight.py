@@ -168,8 +168,11 @@ class InFlight:
 
     def records(self) -> Iterator[Any]:
         """What one call of the function pulls."""
-        self._tally = Tally(chain.from_iterable(self._batches()))
-        return chain(map(self.held.given, self.context), self._tally.records) if self.context else self._tally.records
+        passing: Iterator[Any] = chain.from_iterable(self._batches())
+        if not self.held.sees:
+            self._tally = Tally(passing)
+            passing = self._tally.records
+        return chain(map(self.held.given, self.context), passing) if self.context else passing
 
     @property
     def left(self) -> Callable[[], int] | None:
@@ -178,7 +181,7 @@ class InFlight:
 
     @property
     def read_so_far(self) -> int:
-        """How many records the present call has pulled, its context apart."""
+        """How many records the present call has pulled, its context apart, where they are not seen to pass."""
         return self._tally.count()
 
     @property

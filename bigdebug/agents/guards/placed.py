@@ -12,7 +12,6 @@ import sys
 import threading
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +19,7 @@ from bigdebug.agents.frames import Dumps
 from bigdebug.agents.guards.held import PLAIN, Holding, Pulled, is_plain
 from bigdebug.agents.guards.signal import Signal
 from bigdebug.agents.notes import Notes
-from bigdebug.agents.readers import Shuffled
+from bigdebug.agents.readers import Shuffled, Spooled
 from bigdebug.agents.segments import Tally
 from bigdebug.agents.spool import Spool
 
@@ -107,18 +106,6 @@ class Arrived:
             return self._spool.batch(number)
         finally:
             gc.enable()
-
-
-@dataclass(frozen=True)
-class Spooled:
-    """Reads frames that have arrived already."""
-
-    spool: Spool
-
-    def read(self, incoming: Iterable[bytes], notes: Notes) -> Spool:
-        self.spool.note(notes)
-        notes.levels.append(self.spool.__len__)
-        return self.spool
 
 
 class ByPlace(Holding):
