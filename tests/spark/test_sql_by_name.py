@@ -293,6 +293,17 @@ def test_nothing_is_added_where_nothing_can_come_back(dbg: Any, spark: Any) -> N
     assert [row.id for row in back.collect()] == [5]
 
 
+@pytest.mark.parametrize(("by", "needed"), [("rollup(id)", 2), ("grouping sets ((id), (x), ())", 5), ("rollup(x)", 5)])
+def test_grouping_sets_ask_for_no_more_than_they_group_by(by: str, needed: int, dbg: Any, spark: Any) -> None:
+    """All of a window is needed by who groups by what it gives, for a part of it would give others."""
+    numbers = spark.createDataFrame([(i,) for i in range(5)], "id int")
+    numbers.createOrReplaceTempView("numbers")
+    sql = f"""select max(id) last, count(*) n from (select id, sum(id) over (order by id rows between 1 preceding and 1 following) x from numbers)
+              group by {by} having max(id) = 0"""
+    [(_, back)] = check(dbg, sql, {"numbers": numbers}, spark.sql(sql).collect()[:1])
+    assert back["numbers"].count() == needed
+
+
 def test_parts_of_totals_that_displace_nothing_stay_parts(dbg: Any, spark: Any) -> None:
     sold = spark.createDataFrame([(region, item, region + item + 9) for region in range(3) for item in range(3)], "region int, item int, x int")
     sold.createOrReplaceTempView("sold")

@@ -410,6 +410,7 @@ ORDERLESS = [
     "select l, count(*) n from (select k, listagg(x, ',') within group (order by x desc) l from t group by k) group by l",
     "select m, count(*) n from (select k, mode() within group (order by x) m from t group by k) group by m",
     "select n, count(*) c from (select count(*) over (partition by k rows between unbounded preceding and unbounded following) n from t) group by n",
+    "select k, count(*) n from (select k, any_value(x) a from t group by k) group by rollup(k)",
 ]
 
 
@@ -425,6 +426,7 @@ def test_where_order_makes_no_difference_none_is_asked_for(sql: str, dbg: Any, s
     "select k from (select k, collect_list(x) l from t group by k) where l[0] = 20",
     "select k, p, e from (select k, collect_list(x) l from t group by k) lateral view posexplode(l) as p, e where p = 0",
     "select k from (select k, any_value(x) a from t group by k) where a = 20",
+    "select a, count(*) n from (select k, any_value(x) a from t group by k) group by rollup(a)",
     "select l, count(*) n from (select k, listagg(x, ',') within group (order by k) l from t group by k) group by l",
     "select m, count(*) n from (select k, mode(x) m from t group by k) group by m",
     "select k, x from (select *, count(*) over (partition by k rows between unbounded preceding and current row) n from t) where n = 1",

@@ -59,9 +59,10 @@ class Deciding:
             if above.name in _MADE:
                 columns = self._catalyst.items(getattr(above.node, _MADE[above.name])())
                 computed |= {c.exprId().id() for c in columns if self._asks([c], computed)}
-            elif above.name == "Union":
-                pairs = zip(self._catalyst.items(below.node.output()), self._catalyst.items(above.node.output()))
-                computed |= {after.exprId().id() for before, after in pairs if before.exprId().id() in computed}
+            elif above.name in ("Union", "Expand"):  # columns by their places
+                rows = [below.node.output()] if above.name == "Union" else self._catalyst.items(above.node.projections())
+                places = zip(self._catalyst.items(above.node.output()), *map(self._catalyst.items, rows))
+                computed |= {column.exprId().id() for column, *made in places if self._asks(made, computed)}
             elif above.name == "Sort":
                 ordered = ordered or self._asks(self._catalyst.items(above.node.order()), computed)
             elif above.name not in ("Limit", *_REPARTITIONS):

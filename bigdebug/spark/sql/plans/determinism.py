@@ -24,7 +24,7 @@ _INJECT = "Capture the action with strategy='inject': then what it drew is kept 
 _ORDERED = {"Project", "Filter", "ResolvedHint"}
 """Operators that leave the order of their input as it is."""
 
-_DECIDING = {"Filter", "Join", "AsOfJoin", "Sort", "Window", "Generate", "Expand"}
+_DECIDING = {"Filter", "Join", "AsOfJoin", "Sort", "Window", "Generate"}
 
 
 def check_expressions(catalyst: Catalyst, operators: Iterable[PlanOperator]) -> Unsettled:
