@@ -24,6 +24,11 @@ _BRIEF = 1.5
 _BEARABLE = 3.0
 """Seconds that a task ran beside others, for which one may wait that runs alone: it takes about two thirds of them."""
 
+_AT_ONCE = 2.0
+"""Seconds in which what crashed at once is met again, with a worker that has to start. That it did is not seen of how long the task ran: Spark may fail it seconds later, the more
+the larger its partition.
+"""
+
 
 class Failed(NamedTuple):
     """A stage of Spark's in which tasks failed: the ids of its RDDs, the first partition of these tasks, how many seconds its task ran, and the partitions that finished.
@@ -40,9 +45,9 @@ class Failed(NamedTuple):
     reason: str
 
     @property
-    def soon(self) -> float | None:
-        """Seconds in which what crashed first crashes again, with a worker that has to start; None if it took too long to be looked for by itself."""
-        return 2 * self.ran + 2 if self.ran <= _BEARABLE else None
+    def soon(self) -> float:
+        """Seconds in which what crashed first crashes again, with a worker that has to start; if its task ran for long, it does if it crashed at once."""
+        return 2 * self.ran + 2 if self.ran <= _BEARABLE else _AT_ONCE
 
     @property
     def brief(self) -> bool:

@@ -217,7 +217,7 @@ class FrameDiagnosis:
         """The node that comes next."""
         number, step = len(self._clean), self._steps[len(self._clean)]
         below = self._clean[step.inputs[0]] if len(step.inputs) == 1 else None
-        if self._glances and self._may_glance and self._unfinished.soon:
+        if self._glances and self._may_glance and self._unfinished.known:
             self._glance, self._glances = Glance(self._asking, self._unfinished.of, number, len(self._culprits.unknown)), False
         scouted = below is not None and not self._besides and not self._asking.numbered and not self._looks and self._how == Guarding()
         self._waves = self._scouting.waves(number, below, self._asked_of) if scouted else self._asked_of([step.node])

@@ -97,9 +97,9 @@ class Unfinished:
         return failed[0]
 
     @property
-    def soon(self) -> bool:
-        """Whether what failed first had not run for long."""
-        return self._failed is not None and self._failed.soon is not None
+    def known(self) -> bool:
+        """Whether it is known what failed first."""
+        return self._failed is not None
 
     @property
     def brief(self) -> bool:
