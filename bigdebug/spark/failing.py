@@ -24,9 +24,9 @@ _BRIEF = 1.5
 _BEARABLE = 3.0
 """Seconds that a task ran beside others, for which one may wait that runs alone: it takes about two thirds of them."""
 
-_AT_ONCE = 2.0
-"""Seconds in which what crashed at once is met again, with a worker that has to start. That it did is not seen of how long the task ran: Spark may fail it seconds later, the more
-the larger its partition.
+_AT_ONCE = 4.0
+"""Seconds in which what crashed at once is met again, with a worker that has to start and a shuffle to be read. That it did is not seen of how long the task ran: Spark may
+fail it seconds later, the more the larger its partition.
 """
 
 
