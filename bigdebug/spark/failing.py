@@ -22,11 +22,11 @@ _BRIEF = 1.5
 """Seconds that a task ran, and which matter little if they are spent once more: to start a worker takes most of that."""
 
 _BEARABLE = 3.0
-"""Seconds that a task ran beside others, for which one may wait that runs alone: it takes about two thirds of them."""
+"""Seconds that a task ran beside others, in which it has met again what it crashed on when it runs alone: it takes about two thirds of them."""
 
-_AT_ONCE = 4.0
-"""Seconds in which what crashed at once is met again, with a worker that has to start and a shuffle to be read. That it did is not seen of how long the task ran: Spark may
-fail it seconds later, the more the larger its partition.
+_PATIENT = 4.0
+"""Seconds for a task that ran for longer, which may have crashed at once, for Spark may fail it seconds later (of 16 million lines after 0.7 or 4 s): a worker has to start, and a
+shuffle to be read.
 """
 
 
@@ -46,8 +46,8 @@ class Failed(NamedTuple):
 
     @property
     def soon(self) -> float:
-        """Seconds in which what crashed first crashes again, with a worker that has to start; if its task ran for long, it does if it crashed at once."""
-        return 2 * self.ran + 2 if self.ran <= _BEARABLE else _AT_ONCE
+        """Seconds in which what crashed first is looked for by itself, with a worker that has to start; where its task ran for long, it may have crashed later than that."""
+        return 2 * self.ran + 2 if self.ran <= _BEARABLE else _PATIENT
 
     @property
     def brief(self) -> bool:

@@ -41,6 +41,20 @@ def test_ties_on_one_side_of_the_border_do_no_harm(dbg: DebugSession, rows: Any)
         dbg.lineage(numbered(rows, "a").where("n <= 2")).where("k = 2").goBackAll().collect()
 
 
+@pytest.mark.parametrize("sql", [
+    "select x from (select x, nullif(row_number() over (partition by k order by y), 1) r from t) where r is not null",
+    "select x from (select x, nullif(row_number() over (partition by k order by y), 1) r from t) unpivot (v for n in (r))",
+    "select x, v from (select x, row_number() over (partition by k order by y) r from t) unpivot (v for n in (r)) where v < 2",
+    """select x from t where x not in (select x from (select x, nullif(row_number() over (partition by k order by y), 1) r from t) where r is not null)""",
+])
+def test_what_is_made_of_tied_numbers_and_may_be_null_decides(sql: str, dbg: DebugSession, spark: Any) -> None:
+    spark.createDataFrame([(1, 1, 10), (1, 1, 20), (1, 2, 30)], "k int, y int, x int").createOrReplaceTempView("t")
+    with pytest.raises(NondeterminismError, match="numbers rows"):
+        dbg.lineage(spark.sql(sql)).goBackAll().count()
+    again = sql.replace("order by y", "order by y, x")
+    assert dbg.lineage(spark.sql(again)).goBackAll()["t"].count()
+
+
 def test_ties_that_decide_nothing(dbg: DebugSession, rows: Any) -> None:
     ranked = rows.withColumn("r", F.rank().over(Window.partitionBy("k").orderBy("c"))).where("r = 1").groupBy("k").count()
     assert dbg.lineage(ranked).where("k = 2").goBackAll().count() == 3

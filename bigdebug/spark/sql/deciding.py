@@ -59,7 +59,7 @@ class Deciding:
             if above.name in _MADE:
                 columns = self._catalyst.items(getattr(above.node, _MADE[above.name])())
                 computed |= {c.exprId().id() for c in columns if self._asks([c], computed)}
-            elif above.name in ("Union", "Expand"):  # columns by their places
+            elif above.name in ("Union", "Expand"):  # under new ids; how many rows there are hangs on no column
                 rows = [below.node.output()] if above.name == "Union" else self._catalyst.items(above.node.projections())
                 places = zip(self._catalyst.items(above.node.output()), *map(self._catalyst.items, rows))
                 computed |= {column.exprId().id() for column, *made in places if self._asks(made, computed)}

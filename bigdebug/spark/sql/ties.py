@@ -69,7 +69,7 @@ def _borders(catalyst: Catalyst, columns: Sequence[Expr], deciding: Deciding, ro
     for operator in deciding.operators:
         for condition in catalyst.conjuncts(operator.node.condition()):
             asked = {a.exprId().id() for a in catalyst.items(condition.references().toSeq())}
-            if asked.isdisjoint(deciding.columns) or condition.nodeName() == "IsNotNull":
+            if asked.isdisjoint(deciding.columns) or (condition.nodeName() == "IsNotNull" and asked <= numbers):  # a row number is never NULL
                 continue
             inner = catalyst.children(condition)
             if not asked <= numbers or condition.nodeName() not in _CUTS or inner[0].nodeName() != "AttributeReference" or not inner[1].foldable():

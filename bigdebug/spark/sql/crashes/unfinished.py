@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -99,7 +100,7 @@ class Unfinished:
     @property
     def known(self) -> bool:
         """Whether it is known what failed first."""
-        return self._failed is not None
+        return self._failed is not None and self._failed.ran < math.inf
 
     @property
     def brief(self) -> bool:
