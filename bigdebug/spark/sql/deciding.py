@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator
 from bigdebug.spark.sql.joins import kind_of_join
 from bigdebug.spark.sql.levels import BOUNDARIES
 from bigdebug.spark.sql.misses import sides_missing
+from bigdebug.spark.sql.plans.arrivals import by_places
 from bigdebug.spark.sql.plans.catalyst import Catalyst
 from bigdebug.spark.sql.plans.expressions import Expr
 from bigdebug.spark.sql.plans.reading import PlanOperator
@@ -60,8 +61,7 @@ class Deciding:
                 columns = self._catalyst.items(getattr(above.node, _MADE[above.name])())
                 computed |= {c.exprId().id() for c in columns if self._asks([c], computed)}
             elif above.name in ("Union", "Expand"):  # under new ids; how many rows there are hangs on no column
-                rows = [below.node.output()] if above.name == "Union" else self._catalyst.items(above.node.projections())
-                places = zip(self._catalyst.items(above.node.output()), *map(self._catalyst.items, rows))
+                places = by_places(self._catalyst, above, [below])
                 computed |= {column.exprId().id() for column, *made in places if self._asks(made, computed)}
             elif above.name == "Sort":
                 ordered = ordered or self._asks(self._catalyst.items(above.node.order()), computed)

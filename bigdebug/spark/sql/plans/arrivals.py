@@ -92,11 +92,8 @@ class Unsettled:
             found = [c for i, c in columns if i in showing or depends(c)]
             self.orders.update(c.exprId().id() for c in found if self._reorders(catalyst, c, depends))
             self.alike.update(c.exprId().id() for c in found if self._stays_equal(catalyst, operator, c, depends))
-        elif operator.name in ("Union", "Expand"):  # columns by their places
-            rows = [child.node.output() for child in operator.inputs] if operator.name == "Union" else catalyst.items(node.projections())
-            found = [
-                column for column, *taken in zip(catalyst.items(node.output()), *map(catalyst.items, rows)) if any(map(depends, taken))
-            ]
+        elif operator.name in ("Union", "Expand"):
+            found = [column for column, *taken in by_places(catalyst, operator, operator.inputs) if any(map(depends, taken))]
         elif operator.name == "Generate":
             found = catalyst.items(node.generatorOutput()) if depends(node.generator()) else []
         else:  # new columns may be made of any
@@ -144,6 +141,12 @@ def _keys(catalyst: Catalyst, operator: PlanOperator) -> list[Expr]:
 def made(catalyst: Catalyst, operator: PlanOperator) -> list[Expr]:
     """The expressions of the columns that an aggregate, a window or a projection makes, or leaves as they are."""
     return catalyst.items(getattr(operator.node, _MADE[operator.name])())
+
+
+def by_places(catalyst: Catalyst, operator: PlanOperator, inputs: Iterable[PlanOperator]) -> Iterator[tuple[Expr, ...]]:
+    """Each column of a union, or of what gives a row several times, with what stands at its place in these inputs, or in each of these times."""
+    rows = [child.node.output() for child in inputs] if operator.name == "Union" else catalyst.items(operator.node.projections())
+    return zip(catalyst.items(operator.node.output()), *map(catalyst.items, rows))
 
 
 def by_arrival(catalyst: Catalyst, operator: PlanOperator) -> bool:
