@@ -73,7 +73,7 @@ class Culprits(Sequence[CrashCulprit]):
         return len(self.known)
 
     def __bool__(self) -> bool:
-        return next(iter(self), None) is not None
+        return self._first() is not None
 
     @overload
     def __getitem__(self, index: int) -> CrashCulprit: ...
@@ -82,9 +82,19 @@ class Culprits(Sequence[CrashCulprit]):
     def __getitem__(self, index: slice) -> list[CrashCulprit]: ...
 
     def __getitem__(self, index: int | slice) -> CrashCulprit | list[CrashCulprit]:
+        if index == 0:
+            self._first()
         while (isinstance(index, slice) or index < 0 or index >= len(self.known)) and self.more():
             pass
         return self.known[index]
+
+    def _first(self) -> CrashCulprit | None:
+        """The first culprit, which is looked for by itself; None if there are none."""
+        before, self.one_will_do = self.one_will_do, True
+        try:
+            return next(iter(self), None)
+        finally:
+            self.one_will_do = before
 
     def chosen(self, given: Any) -> list[CrashCulprit]:
         """Those of the known culprits that somebody gives: one, or several. Raises ReplayError for others."""

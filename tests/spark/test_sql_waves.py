@@ -82,7 +82,6 @@ def test_the_first_culprit_does_not_wait_for_its_partition(dbg: Any, spark: Any,
     seen, many = tmp_path / "seen", 200_000
     run = failed(dbg, spark.range(0, many, 1, 1).select(crashing(0, many - 1, seen=seen)))
     seen.write_text("")
-    run.culprits.one_will_do = True
     first = run.culprits[0]
     assert len(seen.read_text().split()) < many
     assert numbers(run.culprits.known) == [0]
@@ -102,7 +101,6 @@ def test_a_first_culprit_is_looked_for_by_itself_however_long_its_task_ran(dbg: 
         with dbg.capture() as capture, pytest.raises(PythonException, match="ZeroDivision"):
             spark.range(begin, last + 1, 1, 1).select(column).collect()
         culprits = capture.runs[0].culprits
-        culprits.one_will_do = True
         assert culprits[0].record["id"] == known[0]
         assert numbers(culprits.known) == known
         assert numbers(culprits) == sorted({known[0], last - 1, last})
@@ -130,7 +128,6 @@ def test_what_comes_by_itself_is_one_of_all(dbg: Any, spark: Any, tmp_path: Path
     """Of equal rows, each is told once."""
     (tmp_path / "texts").write_text("1\nNA\n2\nNA\n3\n")
     run = failed(dbg, way(spark.read.text(str(tmp_path / "texts")).withColumnRenamed("value", "s")))
-    run.culprits.one_will_do = True
     first = run.culprits[0]
     assert len(run.culprits.known) == 1
     assert not run.culprits.complete
