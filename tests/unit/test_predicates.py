@@ -251,7 +251,7 @@ STRANGE: list[Any] = [
     Raising(), RaisingDict(a=1), RaisingText("a,b"), datetime.datetime(2024, 1, 1, tzinfo=RaisingZone()), Colour.RED, ITSELF, DEEP, lambda: 1, math,
     Raising, ValueError("x"), iter([]), {1, 2}, range(3), ..., object(), 1j, memoryview(b"a"), bytearray(b"a"), 10**400, -(10**5000), math.inf, -0.0,
     "x" * 3_000_000, "," * 100_000, b"x" * 100_000, "\ud800", "\x00", decimal.Decimal("sNaN"), decimal.Decimal("1e999999"),
-    np.float32(2), np.float64("nan"), np.bool_(True), np.datetime64("NaT"), np.datetime64("2024-01-01"), np.array([1, 2]), np.array([[1, 2]]),
+    np.float32(2), np.float64("nan"), np.bool_(True), np.datetime64("NaT", "s"), np.datetime64("2024-01-01"), np.array([1, 2]), np.array([[1, 2]]),
     np.array(5), np.array([object()]), np.void(b"abc"), np.longdouble(1), np.zeros(1, dtype=[("a", int)])[0],
     pd.NA, pd.NaT, pd.Timestamp("2024"), pd.Series([1, 2]), pd.DataFrame({"a": [1]}), {(1, 2): 3}, {math.nan: 1, 1.5: 2}, {None: 1, b"q": 2, 1: 3, "": 4},
     None, True, 1, 1.0, "1", "", " ", (), [], {}, PAIR(1, None), Point(Raising(), "q"),
