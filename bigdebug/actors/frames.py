@@ -15,9 +15,11 @@ from bigdebug.actors.items import Items
 from bigdebug.actors.places import NOWHERE, Places
 from bigdebug.outside import from_outside
 from bigdebug.trace.across.located import Extent
+from bigdebug.trace.across.paths import key_of
+from bigdebug.trace.across.ways import alike
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
 CHANGED = "The frame was changed after it was read or made by a step, so its rows are not followed further: put that change into a step"
 UNSEEN = "What the cells of the frame hold cannot be looked at, so it is not known whether it was changed after it was read or made by a step, and its rows are not followed further"
@@ -68,12 +70,17 @@ FRAMES = Frames()
 """The frames of this process. (They are held by its users, and nowhere else could stand what is known of them.)"""
 
 
-def all_inputs(frames: Sequence[Any]) -> tuple[Items, tuple[str, ...]]:
-    """The rows of several frames as inputs, one frame behind the other."""
+def all_inputs(frames: Sequence[Any], apart: Callable[[Items], Items] = lambda items: items) -> tuple[Items, tuple[str, ...]]:
+    """The rows of several frames as inputs, one frame behind the other.
+
+    Of a file that several read, as it was at other times or counted in another way, records are no longer known by their places: what ``apart`` gives for the rows of such a frame stands for them.
+    """
     found = [FRAMES.inputs(frame) for frame in frames]
     files: dict[Extent, int] = {}
     runs, count = [], 0
     for items, _ in found:
+        if _differ(files, items.places.files):
+            items = apart(items)
         places = items.places
         number, size, file, position, width = (getattr(places, each).array for each in ("number", "count", "file", "position", "size"))
         codes = np.array([files.setdefault(each, len(files)) for each in places.files], np.int64)
@@ -81,6 +88,12 @@ def all_inputs(frames: Sequence[Any]) -> tuple[Items, tuple[str, ...]]:
         count += items.count
     made = Places.of(list(files), np.concatenate(runs)) if files else NOWHERE
     return Items(count, made), tuple(dict.fromkeys(why for _, whys in found for why in whys))
+
+
+def _differ(known: Iterable[Extent], files: Iterable[Extent]) -> bool:
+    """Whether a file is among both, and position n is another record in it."""
+    by_key = {key_of(extent.path): extent for extent in known}
+    return not all(alike(by_key.get(key_of(extent.path), extent), extent) for extent in files)
 
 
 def _seen(frame: Any) -> Cells | None:

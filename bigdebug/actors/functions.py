@@ -12,19 +12,22 @@ import numpy as np
 from bigdebug.actors.actor import Home
 from bigdebug.actors.apart import Copies
 from bigdebug.actors.aside import being_tried, ended
-from bigdebug.actors.associations import Associations, Groups, Pairs, Unknown, all_of_all, made_of
+from bigdebug.actors.associations import Associations, Groups, Pairs, Unknown, all_of_all, made_of, one_to_one
 from bigdebug.actors.bare import bare
 from bigdebug.actors.beside import Beside
 from bigdebug.actors.codes import Untried
 from bigdebug.actors.columns import Column
+from bigdebug.actors.files import runs_of
 from bigdebug.actors.frames import FRAMES, all_inputs
 from bigdebug.actors.generators import decorated, name_of
 from bigdebug.actors.items import Items
 from bigdebug.actors.owners import GroupOwners, RowOwners
+from bigdebug.actors.places import NOWHERE, Places
 from bigdebug.actors.promises import NOT_TRIED, Broken, Owners, Probe, believed, kept, probed, telling
 from bigdebug.actors.steady import PANDAS, Steady, steady
 from bigdebug.errors import ActorError, UntraceableError
 from bigdebug.trace.across.located import Extent, Unit, gives_path
+from bigdebug.trace.across.paths import short
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -67,7 +70,7 @@ def merge(left: pd.DataFrame, right: pd.DataFrame, *, name: str = "merge", home:
     for frame in frames:
         if frame.columns.nlevels > 1 or any(mark in frame.columns for mark in _MARKS):
             raise UntraceableError("Frames with several levels of columns cannot be followed through a merge", remedy="Use pandas' own merge.")
-    inputs, why = all_inputs([left, right])
+    inputs, why = all_inputs([left, right], lambda items: _handed_on(items, home))
     with steady(name, PANDAS, home) as actor:
         marked = [_marked(frame, mark) for frame, mark in zip(frames, _MARKS)]
         joined = marked[0].merge(marked[1], **options)
@@ -75,6 +78,13 @@ def merge(left: pd.DataFrame, right: pd.DataFrame, *, name: str = "merge", home:
         joined.columns = _columns(left, right, options)
         _given(actor, joined, inputs, Pairs(of_left, of_right, len(left)), why)
     return joined
+
+
+def _handed_on(items: Items, home: Home) -> Items:
+    """The rows of a frame as those of a step of its own, which hands on what it was given."""
+    with steady(f"read {short(items.places.files[0].path)}", PANDAS, home) as actor:
+        actor.commit_as(items, Items(items.count), one_to_one(items.count))
+    return Items(items.count, Places.of([Extent(gives_path(actor.id), Unit.ROW, "item")], runs_of([items.count])) if actor.id else NOWHERE)
 
 
 _MARKS = ("bigdebug: row of the left frame", "bigdebug: row of the right frame")

@@ -16,6 +16,7 @@ from pyspark.sql import functions as F
 
 from bigdebug.errors import NondeterminismError, SourceChangedError, UntraceableError
 from bigdebug.trace.across.located import Located, Unit
+from bigdebug.trace.across.pipelines import pipeline
 
 HOSTILE = ["plain", "", None, " spaced ", "a,b", 'say "hi"', "two\nlines", "return\r\n", "back\\slash", "<script>alert(1)</script>", "שלום", "nan"]
 
@@ -277,3 +278,18 @@ def test_an_action_that_fails_and_one_that_writes_nowhere(dbg: Any, numbers: Any
     assert (failed.run.status, failed.writes) == ("failed", ())
     assert failed.ended is not None
     assert saved(dbg, lambda: numbers.write.format("noop").mode("overwrite").save()).writes == ()
+
+
+def test_a_file_that_is_read_in_two_ways_is_taken_as_a_whole(dbg: Any, spark: Any, tmp_path: Path) -> None:
+    """The row of the one is the line before of the other: no positions are told as if both counted alike."""
+    (tmp_path / "a.csv").write_text("i\n" + "".join(f"{i}\n" for i in range(6)))
+    rows, lines = spark.read.option("header", True).csv(str(tmp_path / "a.csv")), spark.read.text(str(tmp_path / "a.csv"))
+    joined = rows.join(lines, rows["i"] == lines["value"]).where("i = '2'")
+    step = saved(dbg, lambda: joined.coalesce(1).write.parquet(str(tmp_path / "out")))
+    assert {(extent.unit, extent.form) for extent in step.reads} == {(Unit.ROW, "csv"), (Unit.LINE, "text")}
+    found = pipeline(step)
+    for flow in (found.backward(step), found.forward("a.csv", lines=[4])):
+        assert not flow.exact
+        assert any("a.csv in several ways" in note for note in flow.notes)
+    assert found.backward(step)["a.csv"].located.unit is Unit.WHOLE
+    assert len(found.forward("a.csv", lines=[4]).results) == 1

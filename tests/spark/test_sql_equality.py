@@ -222,7 +222,7 @@ VALUES = [
     ("n", None, True), ("k", None, False), ("k", np.int64(1), True), ("k", np.float64(1.0), True), ("k", np.float64(1.5), False),
     ("k", pd.NA, False), ("n", pd.NaT, True), ("f", np.float32(0.5), True), ("f", np.float64("nan"), False), ("o", np.bool_(True), True),
     ("o", 1, True), ("o", 2, False), ("t", pd.Timestamp("2026-01-01 01:02:03.000004"), True), ("t", np.datetime64("2026-01-01"), False),
-    ("i", np.timedelta64(1, "D"), False), ("i", pd.Timedelta(days=-1, microseconds=1), True), ("s", np.str_("x"), False), ("k", Level.ONE, True),
+    ("i", np.timedelta64(1, "D"), False), ("i", pd.Timedelta(timedelta(days=-1, microseconds=1)), True), ("s", np.str_("x"), False), ("k", Level.ONE, True),
     ("f", 10**400, False), ("f", Decimal("sNaN"), False), ("f", Decimal("1E400"), False), ("o", Decimal("sNaN"), False), ("s", "\ud800", False),
     ("k", Decimal("1E+999999999"), False), ("t", pd.Timestamp("2026-01-01 01:02:03.000004001"), False), ("i", pd.Timedelta(-1), False),
 ]

@@ -674,3 +674,34 @@ def test_a_session_is_not_added_to_what_its_own_pipeline_is_made_of(chain: list[
         other.pipeline.add(third)
     assert [step.id for step in third.pipeline.steps] == ["clean", "report"]
     assert [step.id for step in other.pipeline.steps] == ["report"]
+
+
+def test_a_file_that_a_step_read_in_two_ways_is_taken_as_a_whole(tmp_path: Path) -> None:
+    """Line 2 of the one is row 0 of the other: positions are of no use where nobody says which is meant."""
+    write(tmp_path / "raw.txt", ["x", "1", "2"])
+    first = identity("fetch", tmp_path / "raw.txt", tmp_path / "a.csv", 1, 2)
+    write(tmp_path / "out.txt", ["1 1", "2 2"])
+    rows = Extent(str(tmp_path / "a.csv"), Unit.ROW, "csv", RFC, lines(tmp_path / "a.csv").stamp)
+    pairs = [((str(tmp_path / "out.txt"), n), (str(tmp_path / "a.csv"), n)) for n in range(2)]
+    second = PlainStep("join", [lines(tmp_path / "a.csv"), rows], [lines(tmp_path / "out.txt")], pairs, 3, 4)
+    found = pipeline(first, second)
+    back, ahead = found.backward("out.txt", lines=[1]), found.forward("raw.txt", lines=[2])
+    assert not back.exact
+    assert not ahead.exact
+    assert any("'join' read a.csv in several ways" in note for note in back.notes)
+    assert at(back, "a.csv") == at(back, "raw.txt") == [0, 1, 2]
+    assert ahead["out.txt"].located.unit is Unit.WHOLE
+
+
+def test_two_versions_of_a_file_that_a_step_read_lead_to_who_wrote_each(tmp_path: Path) -> None:
+    steps, read = [], []
+    for number, name in enumerate("ab"):
+        write(tmp_path / f"{name}.txt", [f"{name}1", f"{name}2"])
+        steps.append(identity(name, tmp_path / f"{name}.txt", tmp_path / "now.txt", 2 * number, 2 * number + 1))
+        read.append(lines(tmp_path / "now.txt"))
+    write(tmp_path / "out.txt", ["1"])
+    last = PlainStep("join", read, [lines(tmp_path / "out.txt")], [((str(tmp_path / "out.txt"), 0), (str(tmp_path / "now.txt"), 1))], 5, 6)
+    flow = pipeline(*steps, last).backward("out.txt", lines=[1])
+    assert not flow.exact
+    assert flow["a.txt"].located.unit is Unit.WHOLE  # what is not there any more cannot be counted
+    assert at(flow, "b.txt") == [0, 1]

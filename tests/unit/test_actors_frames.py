@@ -5,6 +5,7 @@ import random
 import sys
 from contextlib import suppress
 from dataclasses import replace
+from datetime import timedelta
 
 import numpy as np
 import pandas as pd
@@ -412,7 +413,7 @@ NAMED = pd.DataFrame({"x": [1], "y": [2]}).rename_axis(columns="k")
 COLUMNS = {
     "integers": (pd.DataFrame({0: [1, 2], 1: [3, 4]}), pd.DataFrame({0: [1, 2], 2: [5, 6]}), {"on": 0}),
     "integers with suffixes": (pd.DataFrame({0: [1, 2], 1: [3, 4]}), pd.DataFrame({0: [1, 2], 1: [5, 6]}), {"on": 0}),
-    "times": (pd.DataFrame([[1, 2]], columns=DAYS), pd.DataFrame([[3, 4]], columns=DAYS + pd.Timedelta("9D")), {"left_index": True, "right_index": True}),
+    "times": (pd.DataFrame([[1, 2]], columns=DAYS), pd.DataFrame([[3, 4]], columns=DAYS + timedelta(days=9)), {"left_index": True, "right_index": True}),
     "categories": (pd.DataFrame([[1, 2]], columns=pd.CategoricalIndex(["a", "b"])), pd.DataFrame([[1, 3]], columns=pd.CategoricalIndex(["a", "c"])), {"on": "a"}),
     "a named index": (NAMED, NAMED, {"on": "x"}),
     "keys that are values": (pd.DataFrame({0: [1, 2]}), pd.DataFrame({1: [1, 2]}), {"left_on": np.array([7, 8]), "right_on": [pd.Series([8, 9])]}),

@@ -1,5 +1,6 @@
 """Actors in a pipeline: lineage runs through frames, generators, programs and linked actors, from file to file, both ways."""
 
+import pandas as pd
 import pytest
 
 from bigdebug import actors
@@ -142,3 +143,35 @@ def test_rows_of_a_file_are_those_of_this_version_of_it(tmp_path):
         keep(actors.read_csv(tmp_path / "b.csv"))
         flow = pipeline(actors.steps()).backward(tmp_path / "b.csv", rows=[count - 1])
         assert flow["a.csv"].located.positions.tolist() == [count]
+
+
+@pytest.mark.parametrize("by_steps", [True, False])
+def test_two_versions_of_a_file_that_are_merged_are_followed_apart(tmp_path, by_steps):
+    """Yesterday's against today's: the same path, other rows."""
+    now, read = tmp_path / "now.csv", []
+    for name in "ab":
+        frame = pd.DataFrame({"id": [f"{name}{n}" for n in range(5)], "k": range(5) if name == "a" else range(4, -1, -1)})
+        frame.to_csv(tmp_path / f"{name}.csv", index=False)
+        if by_steps:
+            actors.to_csv(actors.read_csv(tmp_path / f"{name}.csv"), now, index=False)
+        else:
+            frame.to_csv(now, index=False)
+        read.append(actors.read_csv(now))
+    actors.to_csv(actors.merge(*read, on="k"), tmp_path / "out.csv", index=False)
+    found = pipeline(actors.steps())
+    flow = found.backward("out.csv", rows=[1])  # a1, 1, b3
+    assert (flow.exact, flow.notes) == (True, ())
+    assert sorted(reached.located.positions.tolist() for reached in flow if reached.extent.path == str(now)) == [[1], [3]]
+    if by_steps:
+        assert [flow.records(f"{name}.csv") for name in "ab"] == [["a1,1"], ["b3,1"]]
+        assert [found.forward(f"{name}.csv", rows=[3])["out.csv"].located.positions.tolist() for name in "ab"] == [[3], [1]]
+
+
+def test_a_file_that_was_read_with_a_header_and_without_is_counted_in_both_ways(tmp_path):
+    pd.DataFrame({"id": [f"a{n}" for n in range(5)], "k": range(5)}).to_csv(tmp_path / "a.csv", index=False)
+    one, other = actors.read_csv(tmp_path / "a.csv"), actors.read_csv(tmp_path / "a.csv", header=None, names=["id", "kk"])
+    actors.to_csv(actors.merge(one, other, on="id"), tmp_path / "out.csv", index=False)
+    found = pipeline(actors.steps())
+    flow = found.backward("out.csv", rows=[1])
+    assert (flow.records("a.csv"), flow.exact) == (["a1,1"], True)
+    assert found.forward("a.csv", lines=[3])["out.csv"].located.positions.tolist() == [1]

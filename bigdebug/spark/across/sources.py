@@ -36,11 +36,8 @@ class Sources:
         self._crossing = crossing
 
     def extents(self, run: Run) -> tuple[Extent, ...]:
-        """The files that a run read, as they were then, each once. Reads the plan of a query; no job."""
-        found: dict[str, Extent] = {}
-        for extent in self._extents(run):
-            found.setdefault(extent.path, extent)
-        return tuple(found.values())
+        """The files that a run read, as they were then, each once for each way to count it. Reads the plan of a query; no job."""
+        return tuple(dict.fromkeys(self._extents(run)))
 
     def own(self, run: Run) -> tuple[Extent, ...]:
         """Those of them that it read itself: not those that another run read, whose records it was given in memory."""

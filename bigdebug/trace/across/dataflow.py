@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from bigdebug.errors import PipelineError
 from bigdebug.trace.across.links import Joined, Link, Said, said_links
-from bigdebug.trace.across.located import ITEMS, Extent, takes_path
+from bigdebug.trace.across.located import ITEMS, Extent, FileStamp, takes_path
 from bigdebug.trace.across.paths import key_of, short
 from bigdebug.trace.across.stamps import left_so, same_content, stamp_of
 from bigdebug.trace.across.step import Step, named
@@ -34,8 +34,8 @@ class Dataflow:
         self.steps = _in_order(list(known.values()), [*self._said, *_passed_on(list(known.values()))])
         self.rank = {step.id: rank for rank, step in enumerate(self.steps)}
         self._by_id = known
-        self._joined: dict[tuple[str, str], Joined] = {}
-        self._by_writer: dict[tuple[str, str], dict[tuple[str, str], tuple[Link, ...]]] = {}
+        self._joined: dict[_Read, Joined] = {}
+        self._by_writer: dict[_Read, dict[tuple[str, str], tuple[Link, ...]]] = {}
         self._writes = Uses(Use(rank, step, extent) for rank, step in enumerate(self.steps) for extent in step.writes)
         self._reads = Uses(Use(rank, step, extent) for rank, step in enumerate(self.steps) for extent in step.reads)
 
@@ -58,9 +58,10 @@ class Dataflow:
 
     def into(self, reader: Step, read: Extent) -> Joined:
         """Where what a step read comes from."""
-        name = (reader.id, key_of(read.path))
+        use = Use(self.rank[reader.id], reader, read)
+        name = _read(use)
         if name not in self._joined:
-            self._joined[name] = self._join(Use(self.rank[reader.id], reader, read))
+            self._joined[name] = self._join(use)
         return self._joined[name]
 
     def out_of(self, writer: Step, wrote: Extent) -> Iterator[tuple[Step, Extent, Joined]]:
@@ -68,7 +69,7 @@ class Dataflow:
         key = key_of(wrote.path)
         uses = [*self._reads.of(key), *self._reads.alike(wrote.stamp), *self._reads.near(key)]
         uses += [Use(self.rank[s.reader], self._by_id[s.reader], extent) for s in self._said if s.writer == writer.id for extent in self._by_id[s.reader].reads]
-        for use in sorted({(u.step.id, u.key): u for u in uses}.values(), key=lambda use: use.rank):
+        for use in sorted({_read(u): u for u in uses}.values(), key=lambda use: use.rank):
             joined = self.into(use.step, use.extent)
             mine = self._links(use).get((writer.id, key), ())
             told = joined.writer is not None and joined.writer.id == writer.id and joined.broken and use.key == key
@@ -77,7 +78,7 @@ class Dataflow:
 
     def _links(self, use: Use) -> dict[tuple[str, str], tuple[Link, ...]]:
         """The links of a read by who wrote what: of a directory, there are as many as files in it."""
-        name = (use.step.id, use.key)
+        name = _read(use)
         if name not in self._by_writer:
             made: dict[tuple[str, str], tuple[Link, ...]] = {}
             for link in self.into(use.step, use.extent).links:
@@ -179,6 +180,14 @@ class Dataflow:
             if r.extent.stamp is not None and r.extent.stamp.digest == others.digest and r.step.began is not None
         )
         return others.modified >= mine.modified and not any((r.step.began or 0.0) < ended and not self._was_before(write, r) for r in earlier)
+
+
+_Read = tuple[str, str, FileStamp | None]
+
+
+def _read(use: Use) -> _Read:
+    """A file that a step read, as it then was: of two versions of one, others may have written each."""
+    return use.step.id, use.key, use.extent.stamp
 
 
 def _elsewhere(use: Use) -> str:

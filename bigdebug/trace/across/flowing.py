@@ -16,7 +16,7 @@ from bigdebug.trace.across.paths import key_of, short
 from bigdebug.trace.across.stamps import stamp_of
 from bigdebug.trace.across.step import Step, believed, counting, hashed, named
 from bigdebug.trace.across.units import FIRST, Units, same_count
-from bigdebug.trace.across.ways import Ways
+from bigdebug.trace.across.ways import Ways, severally
 from bigdebug.trace.positions import distinct
 
 
@@ -77,7 +77,7 @@ class Flowing:
             asked = self.outputs.get(step.id)
             if asked:
                 for found in self._made_of(step, list(asked.values()), step.backward, ahead=False):
-                    _add(self.inputs.setdefault(step.id, {}), found)
+                    _add(self.inputs.setdefault(step.id, {}), self._certain(step, found, written=False))
             for found in list(self.inputs.get(step.id, {}).values()):
                 self._up(step, found)
 
@@ -95,7 +95,7 @@ class Flowing:
             asked = self.inputs.get(step.id)
             if asked:
                 for found in self._made_of(step, list(asked.values()), step.forward, ahead=True):
-                    _add(self.outputs.setdefault(step.id, {}), found)
+                    _add(self.outputs.setdefault(step.id, {}), self._certain(step, found, written=True))
             for found in list(self.outputs.get(step.id, {}).values()):
                 self._down(step, found)
 
@@ -103,7 +103,10 @@ class Flowing:
 
     def _up(self, step: Step, found: Located) -> None:
         """To who wrote what the step read."""
-        read = self._ways.read(step, found)
+        for read in self._ways.versions(step, found):
+            self._up_to(step, found, read)
+
+    def _up_to(self, step: Step, found: Located, read: Extent) -> None:
         joined = self.dataflow.into(step, read)
         self._told(joined)
         for link in joined.links:
@@ -180,8 +183,15 @@ class Flowing:
     def _came(self, step: Step, found: Located, table: dict[str, dict[str, Located]], way: int) -> None:
         if not len(found):
             return
-        _add(table.setdefault(step.id, {}), found)
+        _add(table.setdefault(step.id, {}), self._certain(step, found, written=table is self.outputs))
         heapq.heappush(self._queue, (way * self.dataflow.rank[step.id], step.id))
+
+    def _certain(self, step: Step, found: Located, written: bool) -> Located:
+        """The records as the step has them; all of the file, where it has that in ways that differ."""
+        if found.unit is Unit.WHOLE or not self._ways.several(step, written, found):
+            return found
+        self._note(f"All of {short(found.path)} is taken: {severally(step, written, found)}; a step behind each reading keeps them apart.")
+        return Located(found.path, Unit.WHOLE, FIRST)
 
     def _in_turn(self, way: int) -> Iterable[Step]:
         """Steps in order, each once: all that leads to one comes before it."""
