@@ -5,14 +5,17 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Callable
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from bigdebug.actors.files import allow, csv_options, encoding, of_pandas, refuse, untraceable
 from bigdebug.actors.frames import FRAMES
 from bigdebug.actors.places import located
 from bigdebug.actors.stamping import stamping
+from bigdebug.errors import SourceChangedError, UntraceableError
 from bigdebug.store.paths import mode_of
 from bigdebug.trace.across.located import Extent, Unit
+from bigdebug.trace.across.opened import codec_of, opened, plain
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -38,6 +41,8 @@ def read_csv(path: Path, **options: Any) -> pd.DataFrame:
         raise untraceable("read_csv", f"header={header!r}")
     if str(options.get("engine") or "").startswith("python") and options.get("nrows") is not None:
         raise untraceable("read_csv", "engine='python' and nrows")  # it skips rows with one empty cell, and only a count of all tells
+    if options.get("encoding_errors") == "ignore" and options.get("nrows") is not None:
+        raise untraceable("read_csv", "encoding_errors='ignore' and nrows")  # a line of which nothing is left is no row
     return _read(path, lambda: pd.read_csv(path, **options), "csv", csv_options(options, header is not None), options.get("nrows"))
 
 
@@ -49,7 +54,8 @@ def read_json(path: Path, **options: Any) -> pd.DataFrame:
     allow(options, "read_json", compression="infer")
     if not options.get("lines"):
         raise untraceable("read_json", "lines=False")
-    return _read(path, lambda: pd.read_json(path, **options), "json", encoding(options), options.get("nrows"))
+    lines = options.get("nrows")
+    return _read(path, lambda: pd.read_json(path, **options), "json", encoding(options), lines, lambda rows: lines is None or rows == _documents(path, lines, options))
 
 
 def read_parquet(path: Path, **options: Any) -> pd.DataFrame:
@@ -71,11 +77,25 @@ def read_parquet(path: Path, **options: Any) -> pd.DataFrame:
     return frame
 
 
-def _read(path: Path, read: Callable[[], Any], form: str, options: tuple[tuple[str, str], ...], lines: int | None = None) -> Any:
-    """What ``read`` gives: of the whole file, or of so many ``lines`` at most. The digest of the file is taken meanwhile."""
+def _read(
+    path: Path, read: Callable[[], Any], form: str, options: tuple[tuple[str, str], ...], lines: int | None = None, fits: Callable[[int], bool] = lambda rows: True,
+) -> Any:
+    """What ``read`` gives: of the whole file, or of so many ``lines`` at most. The digest of the file is taken meanwhile. ``fits`` says whether so many rows can be a row for each line."""
     name = of_pandas(path, form)
     with stamping([name]) as stamps:
         frame = read()
-    if lines is None or len(frame) <= lines:  # else several rows stand in a line of JSON, and which do nobody knows
+    if fits(len(frame)):
         FRAMES.tell(frame, [Extent(name, Unit.ROW, form, options, stamps[name], len(frame) if lines is None else None)], [len(frame)])
     return frame
+
+
+def _documents(path: Path, lines: int, options: dict[str, Any]) -> int:
+    """How many of the first lines of a file of JSON are not blank; -1 if that cannot be seen. Of several documents in a line, pandas makes a row of each."""
+    name = of_pandas(path, "json")
+    try:
+        if not plain(codec_of(options.get("encoding") or "")):
+            return -1
+        with opened(name) as file:
+            return sum(bool(line.strip()) for line in islice(file, lines))
+    except (UntraceableError, SourceChangedError):
+        return -1

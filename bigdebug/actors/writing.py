@@ -14,6 +14,7 @@ from bigdebug.actors.files import allow, csv_options, of_pandas, refuse, rows_of
 from bigdebug.actors.frames import all_inputs
 from bigdebug.actors.steady import PANDAS, steady
 from bigdebug.errors import SourceChangedError, UntraceableError
+from bigdebug.trace.across.cuts import cuts_of
 from bigdebug.trace.across.located import Extent, Unit
 from bigdebug.trace.across.opened import codec_of, pieces
 from bigdebug.trace.across.stamps import stamp_of
@@ -33,7 +34,7 @@ def to_csv(frame: pd.DataFrame, path: Path, *, home: Home = None, **options: Any
     if getattr(frame, "columns", None) is not None and (frame.columns.nlevels > 1 or (not len(frame.columns) and options.get("index") is False)):
         raise untraceable("to_csv", "columns that take other than one line of header")
     header = _has_header(options.get("header", True))
-    _write(frame, path, lambda: frame.to_csv(path, **options), "csv", csv_options(options, header), home, lambda: _torn(frame, path, options, header))
+    _write(frame, path, lambda: frame.to_csv(path, **options), "csv", csv_options(options, header), home, lambda extent: _torn(frame, extent, options))
 
 
 def to_json(frame: pd.DataFrame, path: Path, *, home: Home = None, **options: Any) -> None:
@@ -51,14 +52,15 @@ def to_parquet(frame: pd.DataFrame, path: Path, *, home: Home = None, **options:
 
 
 def _write(
-    frame: Any, path: Path, write: Callable[[], object], form: str, options: tuple[tuple[str, str], ...], home: Home, torn: Callable[[], str] = str,
+    frame: Any, path: Path, write: Callable[[], object], form: str, options: tuple[tuple[str, str], ...], home: Home,
+    torn: Callable[[Extent], str] = lambda extent: "",
 ) -> None:
     name = of_pandas(path, form)
     inputs, why = all_inputs([frame])
     with steady(f"write {os.path.basename(name)}", PANDAS, home) as actor:
         write()
         extent = Extent(name, Unit.ROW, form, options, stamp_of(name), len(frame))
-        broken = torn()
+        broken = torn(extent)
         associations: Associations = Unknown(broken) if broken else one_to_one(len(frame))
         actor.commit_as(inputs, rows_of([extent], [len(frame)]), associations, (*why, *([broken] if broken else ())))
 
@@ -70,21 +72,32 @@ def _has_header(said: Any) -> bool:
     return isinstance(said, (list, tuple, np.ndarray, pd.Index)) or bool(said)
 
 
-def _torn(frame: Any, path: Path, options: dict[str, Any], header: bool) -> str:
-    """Why the rows of a CSV are not those of the frame; empty if they are. pandas does not quote a carriage return, which other readers, and its own, end a row at.
+def _torn(frame: Any, extent: Extent, options: dict[str, Any]) -> str:
+    """Why the rows of a CSV are not those of the frame; empty if they are. pandas does not quote a carriage return, which other readers, and its own, end a row at, nor blanks, which
+    they skip where a row has nothing else.
 
-    Only a file that has one is read again.
+    Only a file that may have such is read again.
     """
-    import pandas as pd
-
+    name = os.path.basename(extent.path)
     try:
-        if options.get("lineterminator") == "\r\n" or not any(b"\r" in piece for piece in pieces(of_pandas(path, "csv"), codec_of(options.get("encoding") or ""))):
-            return ""
+        doubtful = _returns(extent.path, options) or _fields(frame, options) < 2
     except (UntraceableError, SourceChangedError) as problem:  # a pipe, or compressed in a way that is not read here
-        return f"The rows of {os.path.basename(path)} cannot be looked at: {problem.what}"
-    known = {name: options[name] for name in ("sep", "quotechar", "quoting", "encoding") if name in options}
+        return f"The rows of {name} cannot be looked at: {problem.what}"
     try:
-        read = len(pd.read_csv(path, header=0 if header else None, dtype=str, **known))
-    except (ValueError, pd.errors.EmptyDataError):
-        read = -1
-    return "" if read == len(frame) else f"A carriage return in a cell ends a row of {os.path.basename(path)}, so its rows are not those of the frame: write it with quoting=1"
+        if not doubtful or len(cuts_of(extent)) == len(frame):
+            return ""
+    except (UntraceableError, SourceChangedError) as problem:
+        return f"The rows of {name} cannot be told from each other: {problem.what}. Write it with quoting=1"
+    return f"The rows of {name} are not those of the frame, for readers end a row at a carriage return, and skip blank ones: write it with quoting=1"
+
+
+def _fields(frame: Any, options: dict[str, Any]) -> int:
+    """How many fields a row has in the file."""
+    columns = options.get("columns")
+    own = len(columns) if columns is not None else frame.shape[1] if frame.ndim > 1 else 1
+    return int(own + (frame.index.nlevels if options.get("index", True) else 0))
+
+
+def _returns(path: str, options: dict[str, Any]) -> bool:
+    """Whether there is a carriage return that does not end a line."""
+    return options.get("lineterminator") != "\r\n" and any(b"\r" in piece for piece in pieces(path, codec_of(options.get("encoding") or "")))

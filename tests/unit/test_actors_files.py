@@ -77,6 +77,44 @@ def test_first_rows_that_count_no_file_are_refused(tmp_path):
     assert len(actors.read_csv(tmp_path / "f.csv", nrows=2)) == 2
 
 
+@pytest.mark.parametrize("texts", [["x", " ", "y", "z"], ["a", " ", "x\ry", "b"], ["a", "\t  ", "b"]])
+def test_rows_that_pandas_skips_or_splits_are_not_told_as_if_they_stood_there(tmp_path, texts):
+    """As many rows may be skipped as are split, and of the first ones nobody counts those behind."""
+    frame = pd.DataFrame({"t": texts})
+    frame.to_parquet(tmp_path / "in.parquet")
+    actors.to_csv(actors.read_parquet(tmp_path / "in.parquet"), tmp_path / "one.csv", index=False)
+    for nrows in (None, 3):
+        read = actors.read_csv(tmp_path / "one.csv", nrows=nrows)
+        actors.to_csv(read, tmp_path / "two.csv", index=False)
+        flow = pipeline(actors.steps).backward("two.csv", rows=[1])
+        assert not flow.exact
+        assert any("A line has only blanks" in note or "Its lines end in different ways" in note for note in flow.notes)
+    actors.to_csv(actors.read_parquet(tmp_path / "in.parquet"), tmp_path / "quoted.csv", index=False, quoting=1)
+    actors.to_csv(actors.read_csv(tmp_path / "quoted.csv"), tmp_path / "two.csv", index=False, quoting=1)
+    for row, text in enumerate(texts):
+        flow = pipeline(actors.steps).backward("two.csv", rows=[row])
+        assert flow.exact
+        assert [each["t"] for each in flow.records("in.parquet")] == [text]
+
+
+def test_lines_of_json_are_a_row_each_or_not_told(tmp_path):
+    """Two documents in a line, and fewer lines than were asked for."""
+    source = tmp_path / "f.json"
+    for held, exact in (('{"a":1}, {"a":2}\n{"a":3}\n{"a":4}\n', False), ('{"a":1}, {"a":2}\n\n{"a":3}\n', False), ('{"a":1}\n\n{"a":3}\n', True)):
+        source.write_text(held)
+        frame = actors.read_json(source, lines=True, nrows=10)
+        actors.to_csv(frame, tmp_path / "out.csv", index=False)
+        flow = pipeline(actors.steps).backward("out.csv", rows=[1])
+        assert flow.exact is exact
+        assert not exact or flow.records("f.json") == ['{"a":3}']
+
+
+def test_lines_of_which_decoding_leaves_nothing_are_no_rows(tmp_path):
+    (tmp_path / "f.csv").write_bytes(b"a\n1\n\xff\n2\n3\n")
+    with pytest.raises(UntraceableError, match="encoding_errors='ignore' and nrows"):
+        actors.read_csv(tmp_path / "f.csv", encoding_errors="ignore", nrows=3)
+
+
 def test_more_rows_than_lines_are_not_told_line_by_line(tmp_path):
     (tmp_path / "f.json").write_text('{"k": "x"}, {"k": "y"}\n{"k": "z"}\n{"k": "v"}\n')
     frame = actors.read_json(tmp_path / "f.json", lines=True, nrows=2)
