@@ -11,8 +11,9 @@ import json
 import os
 import re
 import secrets
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -263,18 +264,26 @@ class ActorHome:
             "There is no such actor", value=actor, remedy=f"Give an actor, or the id of one that was registered below {self.root}; {HOME} names another directory.",
         )
 
-    @contextmanager
-    def _writing(self) -> Iterator[None]:
-        try:
-            yield
-        except OSError as problem:
-            if from_outside(problem):
-                raise
-            full = " The disk is full." if problem.errno == errno.ENOSPC else ""
-            raise StoreError(
-                f"The home of actors cannot be written: {problem.strerror or problem}.{full}".rstrip("."), value=str(self.root),
-                remedy=f"Name a directory that you may write by {HOME}, or by home=.",
-            ) from problem
+    def _writing(self) -> _Writing:
+        return _Writing(self.root)
+
+
+@dataclass(frozen=True)
+class _Writing:
+    """Within, what a file system refuses is a StoreError. (A generator would hold the program's variables until they are collected: its frame is in the error, and the error in its caller's.)"""
+
+    root: Path
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, kind: object, problem: BaseException | None, trace: object) -> None:
+        if not isinstance(problem, OSError) or from_outside(problem):
+            return
+        full = " The disk is full." if problem.errno == errno.ENOSPC else ""
+        raise StoreError(
+            f"The home of actors cannot be written: {problem.strerror or problem}.{full}".rstrip("."), value=str(self.root),
+            remedy=f"Name a directory that you may write by {HOME}, or by home=.",
+        ) from problem
 
 
 def _held(path: Path) -> bool:

@@ -43,10 +43,13 @@ _Edge = tuple[int, int, str, int, str, str]
 
 
 class Remembering(sqlite3.Connection):
-    """A connection that keeps what was read of the whole graph, and of which version of the store."""
+    """A connection that keeps what was read of the whole graph, and of which version of the store. It is closed when nobody has it any more: the graph has, so that takes a collection."""
 
     version: tuple[int, int] = (-1, -1)
     everything: Everything | None = None
+
+    def __del__(self) -> None:
+        self.close()
 
 
 def everything(db: sqlite3.Connection) -> Everything:

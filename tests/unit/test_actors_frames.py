@@ -429,7 +429,12 @@ COLUMNS = {
 @pytest.mark.parametrize("kind", COLUMNS)
 def test_the_columns_of_a_merge_are_of_pandas_own_kind(home, kind):
     left, right, options = COLUMNS[kind]
-    expected = left.merge(right, **options)
+    try:
+        expected = left.merge(right, **options)
+    except Exception as error:  # pandas' own, of columns of categories where slices have a hash, from Python 3.12 on
+        with pytest.raises(type(error)):
+            actors.merge(left, right, **options)
+        return
     found = actors.merge(left, right, **options)
     assert_frame_equal(found, expected)
     assert type(found.columns) is type(expected.columns)

@@ -78,6 +78,18 @@ def test_associations_are_answered_both_ways_as_they_were_written(tmp_path_facto
     assert known.pairs == len(set(pairs))
 
 
+def test_a_record_that_no_level_has_is_no_answer(tmp_path: Path) -> None:
+    """A catalog may list the files of two runs as if they were of one."""
+    large, small = (
+        write(tmp_path, name, {1: whole(count), 2: whole(2)}, [Pairs(2, 1, 0, np.array([0, 1]), np.array([0, count - 1]))]) for name, count in (("large", 5), ("small", 3))
+    )
+    small["ways"][0]["back"] = large["ways"][0]["back"]
+    known = Associated.load(small, lambda name: tmp_path / name)
+    assert known.back(2, 1, 0, {0: np.array([0])}) == {0: [0]}
+    with pytest.raises(CorruptBlockError, match="no record 4"):
+        known.back(2, 1, 0, {0: np.array([1])})
+
+
 @given(st.lists(st.integers(0, 200), unique=True))
 def test_numberings_of_rids_are_their_order(rids: list[int]) -> None:
     known = Numbering.of_rids(np.array(sorted(rids), np.int64))

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bigdebug.errors import TooLargeError
+from bigdebug.errors import CorruptBlockError, TooLargeError
 from bigdebug.store.associations import Associations, write_associations
 from bigdebug.trace.numbering import Numbering
 from bigdebug.trace.places import Places
@@ -98,7 +98,7 @@ class Associated:
     def _reached(self, level: int, numbers: Positions) -> dict[int, Positions]:
         numbers = distinct(numbers)
         if len(numbers) and numbers[-1] >= self.levels[level].count:
-            raise ValueError(f"level {level} has no record {numbers[-1]}")
+            raise CorruptBlockError(f"What was saved of the lineage of a run was altered: level {level} has no record {numbers[-1]}", remedy="Restore the directory, or save the session again.")
         return self.levels[level].places(numbers)
 
 
