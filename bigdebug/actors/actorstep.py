@@ -121,6 +121,16 @@ class ActorStep:
             return self._committed.outputs.count
         return self._flows.count(path) if self._flows.gives(path) else self._committed.inputs.count
 
+    def untold(self, found: Located) -> bool:
+        """Whether it said nothing of some of these records of a file that it wrote. (Of a header before its records nobody does.)"""
+        told = self._committed.outputs.places.covered(found.path, found.positions)
+        return not bool((told.there | (found.positions == 0) & (told.first == 1)).all())
+
+    def leaves(self, found: Located) -> bool:
+        """Whether some of these records stand before all that it said it wrote there, so that it may have left them as they were."""
+        first = self._committed.outputs.places.covered(found.path, found.positions).first
+        return len(found) > 0 and bool(found.positions[0] < first) and self.untold(found)
+
     # ---- by value (Newt 3.1) ----------------------------------------------------------------------------------
 
     def hashes(self, path: str) -> npt.NDArray[np.uint64] | None:

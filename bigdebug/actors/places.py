@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from bigdebug.actors.columns import EMPTY, Column
 from bigdebug.errors import ActorError, StoreError
@@ -112,6 +113,17 @@ class Places:
         run = np.repeat(np.arange(len(number)), found)
         return distinct(number[run] + (asked.positions[spread(first, found)] - position[run]) // size[run])
 
+    def covered(self, path: str, positions: Positions) -> Covered:
+        """Which of these positions in a file items stand at, and the first at which one does; -1 if none does."""
+        here = np.isin(self.file.array, [code for code, each in enumerate(self.files) if each.path == path])
+        count, position, size = (each.array[here] for each in (self.count, self.position, self.size))
+        if not len(position):
+            return Covered(np.zeros(len(positions), np.bool_), -1)
+        order = np.argsort(position, kind="stable")
+        starts, ends = position[order], np.maximum.accumulate((position + count * size)[order])
+        run = np.searchsorted(starts, positions, side="right") - 1
+        return Covered((run >= 0) & (positions < ends[np.maximum(run, 0)]), int(starts[0]))
+
     def locate(self, numbers: Positions) -> Iterator[Located]:
         """Where these items stand, file by file. Those that stand nowhere are left out."""
         run, inside = self._runs(numbers)
@@ -148,6 +160,13 @@ class Places:
         if len(set(map(len, runs))) != 1:
             raise ValueError("runs of items of several lengths")
         return cls(tuple(map(load_extent, data["files"])), *runs)
+
+
+class Covered(NamedTuple):
+    """Which positions items stand at, and the first of all."""
+
+    there: npt.NDArray[np.bool_]
+    first: int
 
 
 NOWHERE = Places()

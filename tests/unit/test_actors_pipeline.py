@@ -175,3 +175,62 @@ def test_a_file_that_was_read_with_a_header_and_without_is_counted_in_both_ways(
     flow = found.backward("out.csv", rows=[1])
     assert (flow.records("a.csv"), flow.exact) == (["a1,1"], True)
     assert found.forward("a.csv", lines=[3])["out.csv"].located.positions.tolist() == [1]
+
+
+def test_lines_that_were_there_before_others_were_appended_are_not_told_of_who_appended(tmp_path):
+    for start, (name, held) in zip((0, 3), (("one", "abc"), ("two", "def"))):
+        (tmp_path / name).write_text("".join(f"{each}\n" for each in held))
+        with (tmp_path / "log").open("a") as out, actors.register(name) as actor:
+            for number, line in enumerate((tmp_path / name).read_text().splitlines(keepends=True)):
+                actor.reset()
+                actor.add_input(at=actors.Place.line(tmp_path / name, number))
+                out.write(line.upper())
+                actor.add_output(at=actors.Place.line(tmp_path / "log", start + number))
+            out.flush()
+    actors.lines(lambda lines: lines, each=True, name="copy")(tmp_path / "log", tmp_path / "out")
+    found = pipeline(actors.steps())
+    for line, name in ((1, "one"), (5, "two")):
+        for file in ("log", "out"):
+            flow = found.backward(tmp_path / file, lines=[line])
+            assert flow.exact is (name == "two")
+            assert name == "one" or flow["two"].located.positions.tolist() == [line - 4]
+            assert name == "two" or "'two' wrote log, and did not say so" in flow.notes[0]
+    ahead = found.forward(tmp_path / "one", lines=[1])
+    assert not ahead.exact
+    assert "'two' wrote a part of log later" in ahead.notes[0]
+    assert found.forward(tmp_path / "two", lines=[1])["out"].located.positions.tolist() == [3]
+    assert found.forward(tmp_path / "two", lines=[1]).exact
+
+
+def test_a_file_that_was_written_anew_by_who_tells_of_all_of_it_holds_nothing_of_before(tmp_path):
+    for count in (5, 2):
+        (tmp_path / "a").write_text("".join(f"{n} of {count}\n" for n in range(count)))
+        actors.lines(lambda lines: lines, each=True, name=f"copy {count}")(tmp_path / "a", tmp_path / "b")
+    flow = pipeline(actors.steps()).forward(tmp_path / "a", lines=[4], step="copy 5")
+    assert (flow.exact, flow.notes) == (True, ())
+
+
+def test_a_header_that_nobody_told_of_leaves_a_flow_exact(tmp_path):
+    (tmp_path / "a").write_text("1\n2\n")
+    with (tmp_path / "b.csv").open("w") as out, actors.register("report") as actor:
+        out.write("n\n")
+        for number, line in enumerate((tmp_path / "a").read_text().splitlines(keepends=True)):
+            actor.reset()
+            actor.add_input(at=actors.Place.line(tmp_path / "a", number))
+            out.write(line)
+            actor.add_output(at=actors.Place.line(tmp_path / "b.csv", number + 1))
+        out.flush()
+    flow = pipeline(actors.steps()).backward(tmp_path / "b.csv")
+    assert flow["a"].located.positions.tolist() == [0, 1]
+    assert flow.exact
+
+
+def test_a_file_that_was_not_there_when_a_step_was_done_may_hold_anything(tmp_path):
+    (tmp_path / "a").write_text("1\n")
+    with actors.register("late") as actor:
+        actor.add_input(at=actors.Place.line(tmp_path / "a", 0))
+        actor.add_output(at=actors.Place.line(tmp_path / "b", 0))
+    (tmp_path / "b").write_text("other\n")
+    flow = pipeline(actors.steps()).backward(tmp_path / "b", lines=[1])
+    assert not flow.exact
+    assert flow.notes == ("Nobody looked at b when 'late' had written it: it may have been changed since.",)

@@ -186,6 +186,8 @@ def _written(units: Units, use: tuple[Step, Extent], found: Located, rows: Seque
                 f"{short(extent.path)} was changed since {named(step)} wrote it", value=extent.path,
                 remedy=f"To ask about what was written then: step={step.id!r}.",
             )
+    if here is not None and extent.stamp is None:
+        notes.append(f"Nobody looked at {short(extent.path)} when {named(step)} had written it: it may have been changed since.")
     if now and here is None and not extent.path.startswith(ITEMS):
         notes.append(f"{short(extent.path)} is not here to look at; what is told is of what {named(step)} wrote.")
     return Asked(outputs=[(step, _counted(units, found, extent, rows))], notes=notes)

@@ -56,6 +56,11 @@ class Dataflow:
         """Who read a file, earliest first."""
         return [(use.step, use.extent) for use in self._reads.of(key_of(path))]
 
+    def later_writers(self, writer: Step, wrote: Extent) -> list[Step]:
+        """Who wrote there after a step had."""
+        uses = self._writes.of(key_of(wrote.path))
+        return [use.step for use in uses if use.step.id != writer.id and (use.step.ended or 0.0, use.rank) > (writer.ended or 0.0, self.rank[writer.id])]
+
     def into(self, reader: Step, read: Extent) -> Joined:
         """Where what a step read comes from."""
         use = Use(self.rank[reader.id], reader, read)

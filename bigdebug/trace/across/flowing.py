@@ -14,7 +14,7 @@ from bigdebug.trace.across.links import Joined, Link
 from bigdebug.trace.across.located import ITEMS, Extent, Located, Unit
 from bigdebug.trace.across.paths import key_of, short
 from bigdebug.trace.across.stamps import stamp_of
-from bigdebug.trace.across.step import Step, believed, counting, hashed, named
+from bigdebug.trace.across.step import Step, believed, counting, hashed, named, partial
 from bigdebug.trace.across.units import FIRST, Units, same_count
 from bigdebug.trace.across.ways import Ways, severally
 from bigdebug.trace.positions import distinct
@@ -132,6 +132,10 @@ class Flowing:
                     self._note_reached(found, wrote, step, reader, step)
                     if key_of(read.path) != key_of(wrote.path):
                         self._note_reached(there, read, step, reader, reader)
+        for later in self.dataflow.later_writers(step, wrote):
+            part = partial(later)
+            if part is not None and found.unit is not Unit.WHOLE and part.leaves(replace(found, path=wrote.path)):
+                self._note(f"{named(later)} wrote a part of {short(found.path)} later, and may have left these records there: who read them then is not followed.")
 
     def _over(self, link: Link, found: Located, counted: Extent, ahead: bool) -> Located:
         """The records of a link as the step at its other end counts them; the whole file where that cannot be told exactly."""
@@ -159,6 +163,7 @@ class Flowing:
         """What a step answers; if it cannot, all that it read or wrote."""
         try:
             asked = [self._counted(step, found, extent) for found in given for extent in self._ways.names(step, not ahead, found)]
+            self._told_of(step, asked, ahead)
             found = [one for one in ask(asked) if len(one)]
             for reason in step.incomplete:  # also what it has found out by the question
                 self._note(f"{named(step)} is incomplete: {reason}")
@@ -168,6 +173,13 @@ class Flowing:
             self._note(f"All that {named(step)} {'wrote' if ahead else 'read'} is taken, for it cannot tell which records of it: {problem}")
             return [Located(extent.path, Unit.WHOLE, FIRST) for extent in (step.writes if ahead else step.reads)]
         return found
+
+    def _told_of(self, step: Step, asked: Sequence[Located], ahead: bool) -> None:
+        """Say so where a step wrote a part of a file alone, and others are asked about."""
+        part = None if ahead else partial(step)
+        for found in asked if part is not None else ():
+            if part is not None and found.unit is not Unit.WHOLE and not found.path.startswith(ITEMS) and part.untold(found):
+                self._note(f"{named(step)} wrote {short(found.path)}, and did not say so of some of these records: what they were made of is not followed.")
 
     def _counted(self, step: Step, found: Located, extent: Extent) -> Located:
         """In the unit that the step counts in. Raises if what is all of a file cannot be counted."""

@@ -79,6 +79,16 @@ class Counting(Step, Protocol):
         """How many records an extent has whose path begins with ``item:``."""
 
 
+class Partial(Step, Protocol):
+    """A step that may have written a part of a file alone: what it appended, or put in its place."""
+
+    def untold(self, found: Located) -> bool:
+        """Whether it said nothing of some of these records of a file that it wrote. (Of a header before its records nobody does.)"""
+
+    def leaves(self, found: Located) -> bool:
+        """Whether some of these records stand before all that it said it wrote there, so that it may have left them as they were."""
+
+
 class Contained(Step, Protocol):
     """A step that is a part of others: they began it, and did not end before it (Newt 3.1)."""
 
@@ -116,6 +126,11 @@ def hashed(step: Step) -> Hashed | None:
 def counting(step: Step) -> Counting | None:
     """The step, if it knows how many records without a file there are."""
     return cast(Counting, step) if hasattr(type(step), "count") else None
+
+
+def partial(step: Step) -> Partial | None:
+    """The step, if it may have written a part of a file alone."""
+    return cast(Partial, step) if hasattr(type(step), "untold") else None
 
 
 def believed(step: Step) -> str:
