@@ -18,7 +18,6 @@ import bigdebug
 from bigdebug.errors import PipelineError, SourceChangedError, UnknownRecordError, UnknownStepError
 from bigdebug.trace.across.flow import Flow
 from bigdebug.trace.across.located import Extent, Located, Unit
-from bigdebug.trace.across.paths import key_of
 from bigdebug.trace.across.pipelines import Pipeline, pipeline
 from tests.steps import PlainStep, lines, write
 
@@ -610,12 +609,28 @@ def test_a_link_that_leads_elsewhere_by_now_is_told(tmp_path: Path) -> None:
     link = tmp_path / "latest"
     link.symlink_to(tmp_path / "monday")
     report = identity("report", link, tmp_path / "c.txt", 3, 4)
-    assert pipeline(report).backward("c.txt", lines=[1]).exact
+    found = pipeline(report)
+    assert found.backward("c.txt", lines=[1]).exact
     link.unlink()
     link.symlink_to(tmp_path / "tuesday")
-    key_of.cache_clear()  # of a later process
-    flow = pipeline(report).backward("c.txt", lines=[1])
+    flow = found.backward("c.txt", lines=[1])
     assert (flow.exact, flow.notes) == (False, ("latest is a link, and what it led to when 'report' read it is not there any more.",))
+
+
+def test_a_link_is_what_it_leads_to_when_it_is_asked_about(tmp_path: Path) -> None:
+    """Also where a folder above is one, and by a pipeline that was asked before."""
+    steps: list[PlainStep] = []
+    found = pipeline(lambda: steps)
+    for number, name in enumerate(("monday", "tuesday")):
+        (tmp_path / name).mkdir()
+        write(tmp_path / name / "in.txt", [name])
+        (tmp_path / "latest").unlink(missing_ok=True)
+        (tmp_path / "latest").symlink_to(tmp_path / name)
+        steps.append(identity(f"report {name}", tmp_path / "latest" / "in.txt", tmp_path / f"{name}.txt", 2 * number, 2 * number + 1))
+        flow = found.forward(tmp_path / name / "in.txt", lines=[1])
+        assert [file.extent.path for file in flow.results] == [str(tmp_path / f"{name}.txt")]
+        assert all(note == "'report monday' read in.txt when it was not what it is now." for note in flow.notes)
+        assert found.backward(f"{name}.txt", lines=[1]).exact
 
 
 @pytest.mark.slow

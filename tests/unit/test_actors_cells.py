@@ -260,7 +260,7 @@ def test_a_list_that_nobody_looked_into_is_no_unchanged_one():
 
 
 def test_what_nobody_can_look_into_is_said():
-    with pytest.raises(Exception, match="pickle|local object"):
+    with pytest.raises(Exception, match=r"pickle|local object"):
         Cells.of(pd.DataFrame({"f": [lambda: 1]}))
 
 

@@ -14,7 +14,7 @@ from bigdebug.trace.across.dataflow import Dataflow
 from bigdebug.trace.across.flow import Flow, one_step
 from bigdebug.trace.across.flowing import Flowing, Note
 from bigdebug.trace.across.links import Said, linked
-from bigdebug.trace.across.paths import short
+from bigdebug.trace.across.paths import looked_at_anew, short
 from bigdebug.trace.across.step import Step, believed, named
 from bigdebug.trace.across.units import Units
 from bigdebug.trace.table import Table
@@ -84,7 +84,8 @@ class Pipeline:
             same = old is not None and type(old) is type(step) and old.ended is not None
             found.setdefault(step.id, old if same and old is not None else step)
         steps = list(found.values())
-        if known is None or len(known.said) != len(self._said) or {id(step) for step in known.steps} != {id(step) for step in steps}:
+        looked_at_anew()
+        if known is None or known.moved() or len(known.said) != len(self._said) or {id(step) for step in known.steps} != {id(step) for step in steps}:
             self._dataflow = known = Dataflow(steps, self._said)
         return known
 

@@ -46,6 +46,10 @@ class Uses:
         """The keys of all files, sorted."""
         return self._keys
 
+    def moved(self) -> bool:
+        """Whether a use is of another file than when they were given, by the links that lead to it."""
+        return any(use.key != key for key, uses in self._by_key.items() for use in uses)
+
     def __contains__(self, key: str) -> bool:
         return key in self._by_key
 
