@@ -62,6 +62,17 @@ def test_a_line_leads_to_the_line_it_was_made_of_and_back(chain: list[PlainStep]
     assert bigdebug.pipeline is pipeline
 
 
+def test_a_file_that_stands_there_and_no_step_knows_is_not_taken_for_another(chain: list[PlainStep], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    found = pipeline(*chain)
+    assert at(found.backward("c.txt", lines=[2]), "a.txt") == [1]
+    write(tmp_path / "here" / "c.txt", ["x", "y"])
+    with pytest.raises(UnknownStepError, match=r"the file that stands there.*give its path: .*/c\.txt"):
+        found.backward("c.txt", lines=[2])
+    assert at(found.backward(tmp_path / "c.txt", lines=[2]), "a.txt") == [1]
+
+
 def test_a_file_at_an_end_of_the_pipeline_has_nothing_behind_it(chain: list[PlainStep]) -> None:
     found = pipeline(*chain)
     source, result = found.backward("a.txt", lines=[1]), found.forward("c.txt", lines=[1])

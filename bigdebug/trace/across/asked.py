@@ -137,6 +137,8 @@ def known_paths(flow: Dataflow, name: str) -> list[str]:
     if within:
         return within
     ending = sorted(path for path in paths if ends_with(path, name))
+    if ending and any(os.path.lexists(one) for one in wanted if os.path.isabs(one)):
+        raise UnknownStepError("No step of the pipeline read or wrote the file that stands there", value=name, remedy=f"If another of this name is meant, give its path: {', '.join(ending[:3])}.")
     if len(ending) == 1:
         return ending
     if ending:
