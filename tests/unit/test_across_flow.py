@@ -62,6 +62,20 @@ def test_a_line_leads_to_the_line_it_was_made_of_and_back(chain: list[PlainStep]
     assert bigdebug.pipeline is pipeline
 
 
+def test_versions_of_a_file_that_steps_of_one_name_wrote_are_asked_for_by_their_ids(tmp_path: Path) -> None:
+    path = write(tmp_path / "log.txt", ["0"])
+    steps = []
+    for number in range(1, 3):
+        before = lines(path)
+        write(path, [f"{number}"])
+        steps.append(PlainStep(f"id-{number}", [before], [lines(path)], [((str(path), 0), (str(path), 0))], number, number + 0.5, name="write log.txt"))
+    flow = pipeline(steps).backward("log.txt", lines=[1])
+    with pytest.raises(UnknownStepError) as refused:
+        flow["log.txt"]
+    assert str(refused.value).endswith("Ask for it by who wrote it: flow.wrote('id-2'), flow.wrote('id-1'), flow.sources, for what no step wrote.")
+    assert flow.wrote("id-1")[0].positions.tolist() == [0]
+
+
 def test_a_file_that_stands_there_and_no_step_knows_is_not_taken_for_another(chain: list[PlainStep], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "here").mkdir()
     monkeypatch.chdir(tmp_path / "here")
@@ -165,7 +179,7 @@ def test_steps_that_change_a_file_in_place_come_one_after_the_other(tmp_path: Pa
     assert len(found.backward("log.txt", lines=[1]).sources) == 1
     ahead = found.forward("log.txt", lines=[1], step="append 2")
     assert [step.name for step in ahead.steps] == ["append 2", "append 3"]
-    with pytest.raises(UnknownStepError, match="more than once"):
+    with pytest.raises(UnknownStepError, match=r"more than once.*flow\.wrote\('append 3'\)"):
         _ = found.backward("log.txt", lines=[1])["log.txt"]
 
 

@@ -71,8 +71,7 @@ class Flow:
             near = get_close_matches(name, [short(path) for path in paths], n=3) or [short(path) for path in paths[:3]]
             raise UnknownStepError("The flow came through no such file", value=name, remedy=f"There are {', '.join(near) or 'none'}.")
         if len(paths) == 1:
-            writers = ", ".join(f"flow.wrote({named(file.writer)})" for file in exactly if file.writer is not None)
-            raise UnknownStepError("The flow came through this file more than once", value=name, remedy=f"Ask for it by who wrote it: {writers}.")
+            raise UnknownStepError("The flow came through this file more than once", value=name, remedy=f"Ask for it by who wrote it: {', '.join(_each(exactly))}.")
         raise UnknownStepError("Several files have this name", value=name, remedy=f"Name one by more of its path: {', '.join(paths[:3])}.")
 
     def __contains__(self, name: object) -> bool:
@@ -153,6 +152,14 @@ class Flow:
 
     def _repr_mimebundle_(self, **kwargs: object) -> dict[str, str]:
         return self.table()._repr_mimebundle_()
+
+
+def _each(files: Sequence[Reached]) -> Iterator[str]:
+    """How to ask for each version of a file: by the name of who wrote it, or his id where others are called so, too."""
+    names = [file.writer.name for file in files if file.writer is not None]
+    yield from (f"flow.wrote({named(file.writer) if names.count(file.writer.name) == 1 else repr(file.writer.id)})" for file in files if file.writer is not None)
+    if len(names) < len(files):
+        yield "flow.sources, for what no step wrote"
 
 
 def numbers(located: Located) -> str:
