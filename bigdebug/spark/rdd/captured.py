@@ -51,7 +51,7 @@ class CapturedPipelinedRDD(Captured, PipelinedRDD[Any, Any]):  # type: ignore[mi
 def into_captured(rdd: RDD[Any], recorder: Recorder, definition: Definition) -> Any:
     """A captured RDD with the state of ``rdd``, which PySpark just made and nobody else has seen."""
     captured: Any = object.__new__(CapturedPipelinedRDD if isinstance(rdd, PipelinedRDD) else CapturedRDD)
-    captured.__dict__ = rdd.__dict__
+    captured.__dict__.update(rdd.__dict__)  # not the dict itself: Python 3.13 empties what is in it when it collects the object that had it first
     captured._recorder = recorder
     captured._definition = definition
     captured._compiled = Compiled()
