@@ -1,23 +1,27 @@
 """Actors from their registration to a question: Newt's Table 1, containment, flows, and what goes wrong, by name."""
 
+import enum
 import json
 import os
 import stat
+import string
 import subprocess
 import sys
 import threading
-from dataclasses import dataclass
+from dataclasses import dataclass, make_dataclass
 from datetime import date, timedelta
 from decimal import Decimal
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from bigdebug import actors
-from bigdebug.actors.values import canonical
+from bigdebug.actors.values import canonical, digest_of
 from bigdebug.errors import (
     ActorError,
     CorruptBlockError,
@@ -535,6 +539,102 @@ def test_texts_that_are_joined_otherwise_are_other_values():
         canonical(object())
 
 
+class Masked(str):
+    def __str__(self):
+        return "***"
+
+
+class Counted(int):
+    def __int__(self):
+        return 0
+
+    __index__ = __str__ = __repr__ = __int__
+
+
+class Hidden(bytes):
+    def __bytes__(self):
+        return b""
+
+
+class Near(float):
+    def __float__(self):
+        return 0.0
+
+
+class Empty(list):
+    def __iter__(self):
+        return iter(())
+
+
+class Bare(dict):
+    def items(self):
+        return ()
+
+
+class Void(tuple):
+    def __iter__(self):
+        return iter(())
+
+
+class Gone(set):
+    def __iter__(self):
+        return iter(())
+
+
+class Lost(frozenset):
+    def __iter__(self):
+        return iter(())
+
+
+class Priced(Decimal):
+    def __str__(self):
+        return "*"
+
+
+class Dated(date):
+    def isoformat(self):
+        return "some day"
+
+
+class Mixed(string.Formatter, date):
+    """Of a package's class that is no date."""
+
+
+class Perm(enum.IntFlag):
+    R = 1
+    W = 2
+
+
+PAIRS = [(Masked("a"), Masked("b")), (Counted(1), Counted(2)), (Hidden(b"a"), Hidden(b"b")), (Near(1), Near(2)), (Empty([1]), Empty([2])), (Bare(a=1), Bare(a=2)), (Void("a"), Void("b")),
+         (Gone("a"), Gone("b")), (Lost("a"), Lost("b")), (Priced(1), Priced(2)), (Dated(2020, 1, 1), Dated(2020, 1, 2)), (Mixed(2020, 1, 1), Mixed(2020, 1, 2)), (NamedTuple("P", [("a", str)])("x"), ("x", "a")),
+         (make_dataclass("D", ["a"])(1), make_dataclass("D", ["b"])(1)), (np.zeros((0, 3)), np.zeros((0,))), (np.zeros((2, 0)), np.zeros((2, 0, 3))), (np.array([[1]], object), np.fromiter([[1]], object)),
+         (Perm(0), Perm(8)), (Perm(0), Perm.R), (pd.Timestamp(1), pd.Timestamp(2)), (pd.Timedelta(1), pd.Timedelta(2))]
+
+
+@pytest.mark.parametrize(("one", "other"), PAIRS, ids=lambda each: type(each).__name__)
+def test_values_that_differ_differ_whatever_their_own_code_says_of_them(one, other):
+    assert canonical(one) != canonical(other)
+
+
+def test_an_object_of_a_class_of_ones_own_is_what_it_holds():
+    pairs = ((Masked("a"), "a"), (Counted(7), 7), (Hidden(b"a"), b"a"), (Near(1), 1.0), (Empty([1]), [1]), (Bare(a=1), {"a": 1}), (Void("a"), ("a",)), (Gone("a"), {"a"}))
+    assert all(canonical(own) == canonical(held) for own, held in pairs)
+
+
+def test_what_has_no_digest_is_refused_by_name():
+    for value in (Point, np.longdouble(1), np.array([1], np.longdouble), np.sum, 1j):
+        with pytest.raises(ActorError, match="no value that another process would know"):
+            canonical(value)
+
+
+def test_digests_of_plain_values_are_those_that_were_kept():
+    """Before and after digests of other kinds were mended."""
+    values = ["a", b"x", 1, 1.5, True, None, ("x", "a"), [1, "a"], {"a": 1, 2: (3,)}, {1, 2}, Decimal("1.20"), date(2020, 1, 1), timedelta(1, 2, 3), np.float64(1.5), np.arange(6).reshape(2, 3), np.zeros(0)]
+    assert [digest_of(each).hex()[:6] for each in values] == [
+        "d6b69f", "9942dd", "68c6ae", "b467d1", "85e921", "4ee3fd", "12fcbf", "a3e5f9", "3be2db", "cf9caf", "8a32cc", "66b42b", "b32dad", "6620e6", "9bd691", "92f7e5",
+    ]
+
+
 def test_a_data_type_says_what_is_one_item(home):
     word = actors.DataType("word", actors.RECORD, digest=lambda value: value.lower().encode())
     with actors.register("x", takes=word, gives=word, home=home) as actor:
@@ -609,8 +709,6 @@ def test_calls_of_many_threads_are_all_noted(home):
 
 
 def _digests(value):
-    from bigdebug.actors.values import digest_of
-
     return np.array([digest_of(value)])
 
 
