@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import warnings
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -112,12 +111,16 @@ def _none_of(keys: Any) -> Any:
 
 
 def _marked(frame: pd.DataFrame, mark: str) -> pd.DataFrame:
-    """The frame with the numbers of its rows beside; its columns are not copied."""
-    marked = frame.copy(deep=False)
-    marked.columns = marked.columns.astype(object)  # some kinds take no other name
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # pandas warns of many columns that were put in one by one
-        marked[mark] = np.arange(len(frame), dtype=np.int32 if len(frame) < 2**31 else np.int64)
+    """The frame with the numbers of its rows beside; its columns are not copied. Joined, for pandas warns of one column that is put to many, and who catches that does so for all threads."""
+    import pandas as pd
+
+    plain = frame.copy(deep=False)
+    plain.columns = plain.columns.astype(object)  # some kinds take no other name
+    plain.index = pd.RangeIndex(len(frame))
+    numbers = pd.DataFrame({mark: np.arange(len(frame), dtype=np.int32 if len(frame) < 2**31 else np.int64)})
+    uncopied: Any = {"copy": False} if pd.__version__ < "3" else {}
+    marked = pd.concat([plain, numbers], axis=1, **uncopied).__finalize__(frame)
+    marked.index = frame.index
     return marked
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import contextlib
 import copyreg
 import itertools
-import warnings
+import re
+import sys
 from collections.abc import Callable
 from typing import Any, Protocol
 
@@ -52,6 +53,8 @@ def object_apart(value: Any, apart: Copying) -> Any:
     reduce = copyreg.dispatch_table.get(kind)
     try:
         told = _of_count(value) if kind is itertools.count else value.__reduce_ex__(4) if reduce is None else reduce(value)
+    except Untried:
+        raise
     except Exception as error:  # of a type's own code
         if from_outside(error):
             raise
@@ -139,9 +142,16 @@ def _put(made: Any, state: Any, put: Any) -> None:
 
 
 def _of_count(count: Any) -> Any:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # Python 3.12 warns that 3.14 has no pickles of counts any more
-        return count.__reduce_ex__(4)
+    """Where a count is. Python 3.12 warns of its pickle, and who catches that does so for all threads: there it is read from its text, which tells whole numbers for certain. Raises Untried."""
+    if sys.version_info >= (3, 12):
+        told = _COUNT.fullmatch(repr(count))
+        if told is None:
+            raise Untried("a count of other than whole numbers cannot be copied for certain")
+        return itertools.count, tuple(int(each) for each in told.groups() if each is not None)
+    return count.__reduce_ex__(4)
+
+
+_COUNT = re.compile(r"count\((-?\d+)(?:, (-?\d+))?\)")
 
 
 def uncopied(value: Any, error: Exception) -> Untried:

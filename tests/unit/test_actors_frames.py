@@ -3,6 +3,8 @@
 import copy
 import random
 import sys
+import threading
+import warnings
 from contextlib import suppress
 from dataclasses import replace
 from datetime import timedelta
@@ -454,6 +456,39 @@ def test_without_a_home_or_locks_a_step_is_what_it_is_without(monkeypatch, caplo
     assert len([each for each in caplog.messages if "a step is not captured" in each]) == 3
     with pytest.raises(StoreError, match="no home directory" if lack == "no directory" else "no locks"):
         actors.register("mine")
+
+
+def test_merges_in_several_threads_leave_the_filters_of_warnings_as_they_are(switching):
+    left, right = pd.DataFrame({"k": range(3), "a": 1}), pd.DataFrame({"k": range(3), "b": 2})
+
+    def merges():
+        for _ in range(40):
+            actors.merge(left, right, on="k")
+
+    before = list(warnings.filters)
+    threads = [threading.Thread(target=merges) for _ in range(3)]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join()
+    assert list(warnings.filters) == before
+
+
+@pytest.fixture
+def switching():
+    """Threads change places often."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)
+    yield
+    sys.setswitchinterval(before)
+
+
+def test_a_merge_of_many_columns_that_were_put_in_one_by_one_warns_of_nothing(home):
+    many = pd.DataFrame({"k": range(3)}, index=["x", "x", "y"]).rename_axis(columns="names")
+    for n in range(99):
+        many[f"c{n}"] = n
+    assert_frame_equal(actors.merge(many, many, on="k"), many.merge(many, on="k"))
+    assert back(last(home), 2) == [2, 5]
 
 
 def test_a_merge_with_itself_and_with_a_series(home):
