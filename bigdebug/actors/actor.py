@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import threading
 import time
@@ -19,10 +20,12 @@ from bigdebug.actors.log import ANY, NEXT, Log
 from bigdebug.actors.places import Place, located
 from bigdebug.actors.stamping import Stamper
 from bigdebug.actors.values import digest_of
-from bigdebug.errors import ActorError
+from bigdebug.errors import ActorError, BigdebugError
 from bigdebug.outside import said
 from bigdebug.shown import shown
 from bigdebug.trace.across.located import Extent, FileStamp, Unit
+
+log = logging.getLogger("bigdebug")
 
 Home = str | os.PathLike[str] | ActorHome | None
 
@@ -32,7 +35,7 @@ ACTOR = ActorType("actor")
 
 @final
 class Actor:
-    """One that was registered. Within ``with`` it commits at the end, or has failed if an exception leaves the block.
+    """One that was registered. Within ``with`` it commits at the end, or has failed if an exception leaves the block: that one is raised, also where the failure cannot be kept.
 
     What passes is given to ``add_input`` and ``add_output``, by what it holds, by a place (``actors.Place.line(path, n)``), by both (``at=``), or by nothing: then an item is known by
     the order in which it came. An output was made of the inputs that came before it, since the last ``reset``; of a tag, of those with that tag.
@@ -157,9 +160,12 @@ class Actor:
             return
         if error is None:
             self.commit()
-        else:
+            return
+        try:
             self.fail(error=error)
             self.abandon(error)
+        except BigdebugError as problem:
+            log.warning("bigdebug: why %s failed is not kept: %s", self.id, problem)
 
     def __repr__(self) -> str:
         return f"<Actor {self.id}: {self._done or 'is capturing'}>"

@@ -3,6 +3,7 @@
 import enum
 import json
 import os
+import shutil
 import stat
 import string
 import subprocess
@@ -504,6 +505,21 @@ def test_values_of_a_type_with_a_digest_of_its_own_are_found(home):
     assert told(step.made_of("OUT", folded)) == {f"item:{actor.id}/in": [0]}
     assert told(step.made_from("in", folded)) == {f"item:{actor.id}/out": [0]}
     assert told(step.made_of("Out")) == {}
+
+
+def test_the_users_exception_passes_where_the_failure_cannot_be_kept(home, caplog):
+    actor = actors.register("x", home=home)
+
+    def step():
+        with actor:
+            actor.add_input("a")
+            shutil.rmtree(home.root)
+            raise ValueError("mine")
+
+    with pytest.raises(ValueError, match="mine"):
+        step()
+    assert actor.done
+    assert f"why {actor.id} failed is not kept" in caplog.text
 
 
 # ---- values ---------------------------------------------------------------------------------------------------
