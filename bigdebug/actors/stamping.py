@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 
+from bigdebug.outside import from_outside
 from bigdebug.trace.across.located import FileStamp
 from bigdebug.trace.across.stamps import DIGESTED, stamp_of
 
@@ -33,13 +34,32 @@ class Stamper:
 
 @contextmanager
 def stamping(paths: Sequence[str]) -> Iterator[dict[str, FileStamp | None]]:
-    """Within, files are read, and their digests are taken beside that; behind it there are their stamps: without a digest if they were changed meanwhile."""
+    """Within, files are read, and their digests are taken beside that, or before it where no thread can be had, as when Python ends; behind it there are their stamps: without a digest if
+    they were changed meanwhile.
+    """
     stamps: dict[str, FileStamp | None] = {}
-    take = Stamper()
     with ThreadPoolExecutor(1) as beside:
-        taken = {path: beside.submit(take, path) for path in paths}
+        taken = _begun(beside, paths)
         yield stamps
         stamps.update({path: _still(path, stamp.result()) for path, stamp in taken.items()})
+
+
+def _begun(beside: ThreadPoolExecutor, paths: Sequence[str]) -> dict[str, Future[FileStamp | None]]:
+    take = Stamper()
+    try:
+        return {path: beside.submit(take, path) for path in paths}
+    except RuntimeError as problem:
+        if from_outside(problem):
+            raise
+    beside.shutdown(cancel_futures=True)
+    take = Stamper()
+    return {path: _taken(take(path)) for path in paths}
+
+
+def _taken(stamp: FileStamp | None) -> Future[FileStamp | None]:
+    done = Future[FileStamp | None]()
+    done.set_result(stamp)
+    return done
 
 
 def _still(path: str, stamp: FileStamp | None) -> FileStamp | None:

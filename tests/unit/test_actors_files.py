@@ -2,6 +2,9 @@
 
 import csv
 import os
+import subprocess
+import sys
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -11,6 +14,8 @@ from bigdebug import actors
 from bigdebug.errors import UntraceableError
 from bigdebug.trace.across.located import Extent, Unit, dump_extent, load_extent
 from bigdebug.trace.across.pipelines import pipeline
+
+ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture(autouse=True)
@@ -144,3 +149,32 @@ def test_how_many_rows_there_were_is_kept():
         extent = Extent("/f.csv", Unit.ROW, "csv", (("header", "true"),), None, rows)
         assert load_extent(dump_extent(extent)) == extent
     assert "rows" not in dump_extent(Extent("/f.csv", Unit.ROW, "csv"))  # as homes of older versions have it
+
+
+ENDING = """
+import atexit, sys
+from bigdebug import actors
+from bigdebug.trace.across.pipelines import pipeline
+
+@atexit.register
+def last():
+    @actors.lines(each=True)
+    def upper(lines):
+        for line in lines:
+            yield line.upper()
+
+    actors.to_csv(actors.read_csv("in.csv"), "out.csv", index=False)
+    upper("in.csv", "upper.csv")
+    actors.program(["sort", "in.csv"], reads="in.csv", stdout="sorted.csv", lineage="content")
+    every = pipeline(actors.steps)
+    for path in ("out.csv", "upper.csv", "sorted.csv"):
+        flow = every.backward(path, lines=[2])
+        print(path, flow.exact, flow["in.csv"].located.positions.tolist())
+"""
+
+
+def test_files_are_read_where_python_ends_and_no_thread_can_be_had(tmp_path):
+    (tmp_path / "in.csv").write_text("k\nb\na\n")
+    done = subprocess.run([sys.executable, "-c", ENDING], cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True, check=True)
+    assert done.stderr == ""
+    assert done.stdout.splitlines() == ["out.csv True [0]", "upper.csv True [1]", "sorted.csv True [1]"]
