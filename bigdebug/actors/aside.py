@@ -14,6 +14,7 @@ import numpy as np
 
 from bigdebug.actors.barred import Barrier
 from bigdebug.actors.codes import Untried
+from bigdebug.actors.loggers import Loggers, Meanwhile
 from bigdebug.actors.settings import Settings
 from bigdebug.actors.silence import Silence
 from bigdebug.outside import from_outside
@@ -28,6 +29,7 @@ class _Aside:
         self._put_back = False
         self._thread = threading.get_ident()
         self._settings = Settings()
+        self._loggers: Loggers | None = None
         self.vain = set[str]()
         self.barred = ""
         """What the function would have done, as the end of a sentence."""
@@ -45,12 +47,27 @@ class _Aside:
             finally:
                 _ASIDE.set(self)
 
+    @contextlib.contextmanager
+    def holding(self, meanwhile: Meanwhile) -> Iterator[None]:
+        """Within, loggers are set in vain."""
+        self._loggers = Loggers(meanwhile)
+        try:
+            yield
+        finally:
+            self._put_loggers_back()
+
     def end(self) -> None:
         """It is over. Settings are put back once: what they are later is the program's."""
         self.over = True
         if not self._put_back:
+            self._put_loggers_back()
             self._settings.put_back()
             self._put_back = True
+
+    def _put_loggers_back(self) -> None:
+        if self._loggers is not None:
+            self._loggers.put_back()
+            self._loggers = None
 
 
 _ASIDE = contextvars.ContextVar[_Aside | None]("bigdebug: a function is being tried", default=None)
@@ -89,14 +106,14 @@ def aside(reads: Callable[[str], None] = lambda _: None) -> Iterator[None]:
     """Within, ``reads`` is told of files that are read; what this thread prints, warns of and logs is lost, no step is captured, nothing is written, sent or started (see ``stopped``, and ``barred`` for what is known of that), and random numbers are drawn in vain.
 
     Other threads do what they do without, and threads that the function starts are tried as it is, to their end. Where the generators of all were drawn from (``Apart`` gives a function others; but
-    pandas' ``sample`` draws from numpy's own), they are put back: what another thread drew meanwhile is drawn again then. How numpy and decimals compute and print is put back, too.
+    pandas' ``sample`` draws from numpy's own), they are put back: what another thread drew meanwhile is drawn again then. How numpy and decimals compute and print is put back, too, and how loggers are set (see ``Loggers``).
     A module that is imported for the first time is imported as without.
     """
     _BARRIER.stand()
     trial, before = _Aside(reads), _ASIDE.get()
     try:
         _ASIDE.set(trial)
-        with _SILENCE.kept(), np.errstate(), np.printoptions(), decimal.localcontext():
+        with _SILENCE.kept(), np.errstate(), np.printoptions(), decimal.localcontext(), trial.holding(_SILENCE.meanwhile):
             yield
     finally:
         trial.end()

@@ -6,7 +6,6 @@ import builtins
 import contextlib
 import copyreg
 import enum
-import logging
 import re
 import sys
 from collections.abc import Callable, Collection, Iterator
@@ -23,6 +22,7 @@ from uuid import UUID
 import numpy as np
 
 from bigdebug.actors.codes import REACHING, REACHING_ATTRIBUTES, UNHEARD, Named, Untried, library, live, named
+from bigdebug.actors.loggers import plain_logger
 
 _TELLING = ("__reduce__", "__reduce_ex__", "__getstate__", "__getnewargs__", "__getnewargs_ex__")
 """By what a class says what is copied of an object."""
@@ -38,7 +38,7 @@ ATOMS = frozenset((type(None), bool, int, float, complex, str, bytes, Decimal, d
 """Types of which there are many, and that nobody can change."""
 
 _FIXED = (
-    Decimal, Fraction, date, time, timedelta, timezone, UUID, PurePath, range, re.Pattern, CodeType, np.dtype, np.ufunc, enum.Enum, logging.Logger,
+    Decimal, Fraction, date, time, timedelta, timezone, UUID, PurePath, range, re.Pattern, CodeType, np.dtype, np.ufunc, enum.Enum,
     type(...), type(NotImplemented), type(str.upper), type(str.__len__), type(dict.__dict__["fromkeys"]),
 )
 _FIXED_TYPES = ATOMS | {"zoneinfo.ZoneInfo", "typing.TypeVar"}
@@ -50,13 +50,13 @@ _ARROW = ("Array", "ChunkedArray", "Table", "RecordBatch", "Schema", "Field", "D
 
 
 def fixed(value: Any) -> bool:
-    """Whether nobody can change a value, so that it may be shared. (Loggers are: what is logged is sent, not remembered.)"""
+    """Whether nobody can change a value, so that it may be shared. (Loggers are: what is logged is sent, not remembered, and how they are set is put back.)"""
     kind = type(value)
     if kind in ATOMS or f"{kind.__module__}.{kind.__qualname__}" in _FIXED_TYPES:
         return True
     if isinstance(value, np.ufunc) and "(vectorized)" in value.__name__:  # of a function of somebody's
         return False
-    if isinstance(value, _FIXED) or (isinstance(value, np.generic) and not isinstance(value, (np.void, np.object_))):
+    if isinstance(value, _FIXED) or plain_logger(value) or (isinstance(value, np.generic) and not isinstance(value, (np.void, np.object_))):
         return library(kind.__module__) or isinstance(value, enum.Enum)
     if kind is object or kind.__module__ in _FIXED_MODULES or kind.__module__.startswith(_FIXED_PACKAGE):
         return True

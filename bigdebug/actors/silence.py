@@ -19,6 +19,7 @@ from weakref import WeakSet
 
 from bigdebug.actors.barred import FILES, STARTS, TOLD
 from bigdebug.actors.codes import UNHEARD, library
+from bigdebug.actors.loggers import SETTING, Meanwhile
 
 _STREAMS = 16
 """Streams that are kept when they are not used: ``print`` does not hold the one that it writes to (before Python 3.13.3), and dies when another thread is in the midst of it and that goes."""
@@ -37,6 +38,8 @@ class Silence:
         self._stands = False
         self._undo: list[Callable[[], None]] = []
         self._streams: deque[_Muted] = deque(maxlen=_STREAMS)
+        self.meanwhile = Meanwhile()
+        """Loggers that are set while it is kept. What a package sets, also in a trial, it may take for set in the real call."""
 
     @contextmanager
     def kept(self) -> Iterator[None]:
@@ -63,6 +66,7 @@ class Silence:
         self._mute("stderr")
         self._unwarned()
         self._unlogged()
+        self._set()
         self._unshown()
         self._followed()
         self._told()
@@ -70,6 +74,7 @@ class Silence:
 
     def _put_back(self) -> None:
         self._stands = False
+        self.meanwhile.events.clear()
         while self._undo:
             undo = self._undo[-1]
             undo()
@@ -108,6 +113,22 @@ class Silence:
 
         self._replace(logging.Logger, "handle", silent)
 
+    def _set(self) -> None:
+        self.meanwhile = Meanwhile()
+        for owner, names in SETTING:
+            for name in names:
+                self._noting(owner, name, self.meanwhile)
+
+    def _noting(self, owner: Any, name: str, meanwhile: Meanwhile) -> None:
+        call, mine = getattr(owner, name), self._mine
+
+        def noted(this: Any, *args: Any, **options: Any) -> Any:
+            if not mine() or library(_calling(sys._getframe(1))):
+                meanwhile.set_by_other(this)
+            return call(this, *args, **options)
+
+        self._replace(owner, name, noted)
+
     def _unshown(self) -> None:
         """What a kernel of Jupyter sends to its notebook: displays, widgets, bars of progress."""
         session = getattr(sys.modules.get("jupyter_client.session"), "Session", None)
@@ -128,7 +149,7 @@ class Silence:
 
         def followed(thread: Any) -> None:
             if mine():
-                users = not (library(_starting(sys._getframe(1))) and library(_code_of(thread)))
+                users = not (library(_calling(sys._getframe(1))) and library(_code_of(thread)))
                 thread.run = partial(follows(users).run, partial(self._unheard, thread.run) if users else thread.run)
             start(thread)
 
@@ -170,8 +191,8 @@ class _Kept:
     """Who keeps it: one trial, as long as it is there."""
 
 
-def _starting(frame: FrameType | None) -> Any:
-    """The module that starts a thread, by what Python has for that."""
+def _calling(frame: FrameType | None) -> Any:
+    """The module that starts a thread, or sets a logger, by what Python has for that."""
     while frame is not None and frame.f_back is not None and str(frame.f_globals.get("__name__")).partition(".")[0] in sys.stdlib_module_names:
         frame = frame.f_back
     return "" if frame is None else frame.f_globals.get("__name__")

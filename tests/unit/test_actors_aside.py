@@ -46,6 +46,7 @@ from bigdebug import actors
 from bigdebug.actors import promises, tried
 from bigdebug.actors.aside import aside, being_tried, stopped
 from bigdebug.actors.codes import Untried
+from bigdebug.actors.shared import fixed
 
 
 @pytest.fixture(autouse=True)
@@ -811,3 +812,114 @@ def test_what_is_written_on_a_frame_is_not_copied_for_each_column(home):
         made = function(given)
         assert (ended(), len(made), made.attrs["list"]) == ("told", len(plain), plain.attrs["list"])
         assert Model.copied < 12 * taken + 12
+
+
+# ---- how loggers are set --------------------------------------------------------------------------------------
+
+LOG = logging.getLogger("of.a.test.that.sets")
+HANDLER = logging.StreamHandler(io.StringIO())
+
+SETS = {
+    "a handler": lambda: LOG.addHandler(logging.NullHandler()),
+    "no handler": lambda: LOG.removeHandler(LOG.handlers[0]),
+    "in its list": lambda: LOG.handlers.append(logging.NullHandler()),
+    "another list": lambda: setattr(LOG, "handlers", [*LOG.handlers, logging.NullHandler()]),
+    "a filter": lambda: LOG.addFilter(lambda record: True),
+    "a level": lambda: LOG.setLevel(LOG.level + 1),
+    "not upwards": lambda: setattr(LOG, "propagate", not LOG.propagate),
+    "not at all": lambda: setattr(LOG, "disabled", not LOG.disabled),
+    "all": lambda: logging.disable(logging.root.manager.disable + 1),
+    "a handler's level": lambda: LOG.handlers[0].setLevel(LOG.handlers[0].level + 1),
+    "a handler's filter": lambda: LOG.handlers[0].addFilter(logging.Filter("x")),
+    "by name": lambda: logging.getLogger("of.a.test.that.sets").addHandler(logging.NullHandler()),
+    "the root": lambda: logging.getLogger().addHandler(logging.NullHandler()),
+    "once": lambda: hasattr(logging.getLogger("of.a.test.once"), "set") or (setattr(logging.getLogger("of.a.test.once"), "set", True), LOG.addHandler(logging.NullHandler())),
+}
+
+
+def as_first():
+    LOG.handlers, LOG.filters, LOG.propagate, LOG.disabled, HANDLER.filters = [HANDLER], [], True, False, []
+    for each in (LOG, HANDLER):
+        each.setLevel(logging.NOTSET)
+    logging.root.handlers[:] = [each for each in logging.root.handlers if type(each) is not logging.NullHandler]
+    logging.disable(logging.NOTSET)
+    vars(logging.getLogger("of.a.test.once")).pop("set", None)
+
+
+def how_set():
+    return [(each.level, each.propagate, each.disabled, len(each.handlers), len(each.filters)) for each in (LOG, logging.root)], HANDLER.level, len(HANDLER.filters), logging.root.manager.disable
+
+
+@pytest.fixture
+def loggers():
+    as_first()
+    yield
+    as_first()
+    LOG.handlers.clear()
+
+
+@pytest.mark.parametrize("sets", SETS)
+def test_a_logger_is_set_by_the_real_call_alone(home, loggers, sets):
+    sets, first = SETS[sets], how_set()
+
+    def step(frame):
+        sets()
+        LOG.warning("a line")
+        return frame[frame.x > 3]
+
+    sets()
+    plain = how_set()
+    assert plain != first
+    as_first()
+    actors.rows(step)(FRAME)
+    assert how_set() == plain
+    assert LOG.isEnabledFor(logging.WARNING) is not (LOG.disabled or logging.root.manager.disable >= logging.WARNING)
+    assert "not tried" not in str((actors.steps(home)[-1].incomplete, actors.steps(home)[-1].believed))
+
+
+def test_what_others_set_while_a_function_is_tried_stays(loggers, tmp_path, monkeypatch):
+    (tmp_path / "sets_when_imported.py").write_text("import logging\nlogging.getLogger('of.a.test.that.sets').addHandler(logging.NullHandler())\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    root = logging.root.level
+    with concurrent.futures.ThreadPoolExecutor(1) as other:
+        other.submit(int).result()
+        with aside():
+            other.submit(LOG.addHandler, logging.NullHandler()).result()
+            logging.root.setLevel(logging.root.level + 1)
+    assert (len(LOG.handlers), logging.root.level) == (2, root)
+    with aside():
+        import sets_when_imported  # noqa: F401
+    assert len(LOG.handlers) == 3
+
+
+@pytest.mark.parametrize("first", [0, 1])
+def test_what_two_trials_set_in_vain_at_once_is_as_before_both(loggers, first):
+    before, went, done = how_set(), threading.Barrier(2), [threading.Event(), threading.Event()]
+
+    def tries(number):
+        if number == 1:
+            went.wait()
+        with aside():
+            LOG.addHandler(logging.NullHandler())
+            LOG.setLevel(LOG.level + 1)
+            if number == 0:
+                went.wait()
+            went.wait()  # now both have set it, and the second began where the first had
+            if number != first:
+                done[first].wait()
+        done[number].set()
+
+    threads = [threading.Thread(target=tries, args=(number,)) for number in range(2)]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join()
+    assert how_set() == before
+
+
+def test_loggers_with_attributes_of_the_users_are_not_shared():
+    assert fixed(LOG)
+    LOG.seen = []
+    assert not fixed(LOG)
+    del LOG.seen
+    assert not fixed(logging.Logger("of.nobody"))
