@@ -29,6 +29,10 @@ _NEW, _PART = ".new", ".part"
 """What is being written: a registration, an actor. Both begin with a dot, which no id does."""
 
 
+_TRIES = 100
+"""How often a registration is written: who prunes takes one away that is not locked yet, for what he sees is what a process left that is gone."""
+
+
 class Registration:
     """An actor's own file, locked until it is closed, or its process is gone. It has its name when it is whole."""
 
@@ -41,10 +45,17 @@ class Registration:
             raise StoreError("Actors are not captured here: this system has no locks of files", value=str(path), remedy="Run the step on Linux or macOS.") from problem
         self.path = path
         new = path.with_name(f".{path.stem}{_NEW}")
-        self._number = os.open(new, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
-        fcntl.flock(self._number, fcntl.LOCK_EX)
-        os.write(self._number, json.dumps(told).encode())
-        new.rename(path)
+        for left in reversed(range(_TRIES)):
+            self._number = os.open(new, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
+            fcntl.flock(self._number, fcntl.LOCK_EX)
+            os.write(self._number, json.dumps(told).encode())
+            try:
+                new.rename(path)
+                return
+            except FileNotFoundError as problem:
+                if not left or from_outside(problem):
+                    raise
+            self.close()
 
     def close(self) -> None:
         if self._number is not None:

@@ -1,6 +1,7 @@
 """Actors from their registration to a question: Newt's Table 1, containment, flows, and what goes wrong, by name."""
 
 import enum
+import fcntl
 import json
 import os
 import shutil
@@ -370,6 +371,32 @@ def test_old_actors_go_and_the_oldest_of_too_many_bytes(home, tmp_path):
     for wrong in ("30d", -1, True):
         with pytest.raises(ActorError, match="no age"):
             actors.prune(older_than=wrong, home=home)
+
+
+@pytest.mark.parametrize("locked", [False, True], ids=["before it is locked", "looked at before it was locked"])
+def test_who_registers_is_registered_also_where_somebody_prunes_meanwhile(home, monkeypatch, locked):
+    lock, pruned = fcntl.flock, []
+
+    def slowly(file, how):
+        if how == fcntl.LOCK_EX and len(pruned) < 3:
+            [(new, _)] = home.halves()
+            if locked:
+                lock(file, how)
+                new.unlink()
+            pruned.append(actors.prune(older_than=3600, home=home))
+        return lock(file, how)
+
+    monkeypatch.setattr(fcntl, "flock", slowly)
+    with actors.register("x", home=home) as actor:
+        assert home.captures(actor.id)
+        actor.capture("a", "b")
+    assert pruned == [[], [], []]
+    assert actors.steps(home)[-1].id == actor.id
+    assert home.halves() == []
+    shutil.rmtree(home.root)
+    home.root.write_text("")
+    with pytest.raises(StoreError, match="cannot be written"):
+        actors.register("x", home=home)
 
 
 # ---- flows (3.2, 3.3) -----------------------------------------------------------------------------------------
