@@ -12,7 +12,7 @@ import numpy as np
 from bigdebug.actors.associations import Intervals
 from bigdebug.actors.items import Items
 from bigdebug.actors.kinds import DataType
-from bigdebug.actors.places import RUN, Place, Places
+from bigdebug.actors.places import RUN, Place, Places, checked
 from bigdebug.actors.reconstructed import INPUT, KINDS, LONE, OUTPUT, PAIR, RESET, reconstructed
 from bigdebug.actors.values import digest_of
 from bigdebug.errors import ActorError
@@ -48,11 +48,17 @@ class Side:
         """What there is to note of an item. Raises ActorError, and then there is nothing noted."""
         if isinstance(item, Place):
             item, at = NEXT, item
+        if at is not None:
+            at = checked(at, self.extents)
+            known = self.extents.get(at.path)
+            if known is not None and known.unit is not at.unit:
+                raise ActorError(f"{at.path} is counted in units of {known.unit.value} already", value=at.unit.value)
+        return None if item is NEXT else digest_of(item, self._kind.digest), at
+
+    def know(self, at: Place | None) -> None:
+        """Look at the file of a place, if it is told of for the first time."""
         if at is not None and at.path not in self._codes:
             self._new_file(Extent(at.path, at.unit))
-        if at is not None and self.extents[at.path].unit is not at.unit:
-            raise ActorError(f"{at.path} is counted in units of {self.extents[at.path].unit.value} already", value=at.unit.value)
-        return None if item is NEXT else digest_of(item, self._kind.digest), at
 
     def note(self, digest: bytes | None, at: Place | None) -> None:
         """One more item."""
@@ -87,13 +93,11 @@ class Log:
 
     def add_input(self, item: Any, tag: Hashable, at: Place | None) -> None:
         digest, at = self.inputs.prepared(item, at)
-        self._events.append(INPUT + KINDS * self._set(tag))
-        self.inputs.note(digest, at)
+        self._note(self.inputs, INPUT + KINDS * self._set(tag), digest, at)
 
     def add_output(self, item: Any, tag: Hashable, at: Place | None) -> None:
         digest, at = self.outputs.prepared(item, at)
-        self._events.append(OUTPUT + KINDS * self._set(tag))
-        self.outputs.note(digest, at)
+        self._note(self.outputs, OUTPUT + KINDS * self._set(tag), digest, at)
 
     def reset(self, tag: Hashable) -> None:
         self._events.append(RESET + KINDS * self._set(tag))
@@ -101,6 +105,8 @@ class Log:
     def capture(self, taken: Any, given: Any) -> None:
         digest, at = self.inputs.prepared(taken, None)
         other, there = self.outputs.prepared(given, None)
+        self.inputs.know(at)
+        self.outputs.know(there)
         self._events.append(PAIR)
         self.inputs.note(digest, at)
         self.outputs.note(other, there)
@@ -114,9 +120,13 @@ class Log:
     def lone(self, item: Any) -> int:
         """Its number: an input that nothing was made of."""
         digest, at = self.inputs.prepared(item, None)
-        self._events.append(LONE)
-        self.inputs.note(digest, at)
+        self._note(self.inputs, LONE, digest, at)
         return self.inputs.count - 1
+
+    def _note(self, side: Side, event: int, digest: bytes | None, at: Place | None) -> None:
+        side.know(at)
+        self._events.append(event)
+        side.note(digest, at)
 
     def associations(self) -> Intervals:
         return reconstructed(np.array(self._events, np.int64), list(self._tagsets))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -52,14 +53,34 @@ def located(path: str | os.PathLike[str]) -> str:
     text = os.fspath(path)
     if not isinstance(text, str) or not text or "\0" in text:
         raise ActorError("This is no path of a file", value=path)
-    return text if "://" in text or text.startswith(("file:", ITEMS)) else os.path.abspath(text)
+    return text if "://" in text or text.startswith("file:") or _GIVEN.fullmatch(text) else os.path.abspath(text)
+
+
+_GIVEN = re.compile(re.escape(ITEMS) + ".+/(in|out)")
+"""What a step kept by value; a file may be called so that its name begins like that."""
 
 
 def _place(path: str | os.PathLike[str], unit: Unit, position: int, length: int) -> Place:
     for number, least in ((position, 0), (length, 1)):
         if isinstance(number, bool) or not isinstance(number, (int, np.integer)) or number < least:
             raise ActorError(f"A {unit.value} of a file is counted from 0", value=number)
+        if number > _FARTHEST:
+            raise ActorError(f"No file has so many of a {unit.value}", value=number, remedy=f"Count from 0: up to {_FARTHEST:,} of them are known.")
     return Place(located(path), unit, int(position), int(length))
+
+
+_FARTHEST = 2**62
+
+
+def checked(place: Any, known: Mapping[str, object]) -> Place:
+    """The place, as one of those that ``Place.line`` and its like give. Raises ActorError for what is no place in a file. Takes 0.3 microseconds in a file that is ``known``."""
+    if type(place) is Place and place.path in known and type(place.unit) is Unit:
+        position, length = place.position, place.length
+        if type(position) is int and type(length) is int and 0 <= position <= _FARTHEST and 0 < length <= _FARTHEST:
+            return place
+    if not isinstance(place, Place) or not isinstance(place.unit, Unit):
+        raise ActorError("This is no place in a file", value=place, remedy="Give actors.Place.line(path, n), or row, span or whole.")
+    return _place(*place)
 
 
 RUN = ("number", "count", "file", "position", "size")

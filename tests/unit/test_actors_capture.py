@@ -549,6 +549,56 @@ def test_the_users_exception_passes_where_the_failure_cannot_be_kept(home, caplo
     assert f"why {actor.id} failed is not kept" in caplog.text
 
 
+@pytest.mark.parametrize("make", [actors.Place.line, actors.Place.row, lambda path, n: actors.Place.span(path, n, 1), lambda path, n: actors.Place.span(path, 0, n)])
+def test_a_place_beyond_all_files_is_refused_by_name(make):
+    make("x", 2**62)
+    for number in (2**70, 2**63, np.uint64(2**63)):
+        with pytest.raises(ActorError, match="No file has so many"):
+            make("x", number)
+
+
+def test_a_call_that_is_refused_leaves_the_actor_as_it_was(home, tmp_path):
+    (tmp_path / "known").write_text("a\nb\n")
+    bad = [actors.Place(str(tmp_path / "a"), Unit.LINE, 2**70), actors.Place(str(tmp_path / "known"), Unit.LINE, 2**70), actors.Place(str(tmp_path / "known"), Unit.LINE, 1.5),
+           actors.Place(str(tmp_path / "b"), "line", 1), actors.Place("", Unit.LINE, 1), (str(tmp_path / "c"), "line", 1, 1)]
+    with actors.register("x", home=home) as actor:
+        for number in range(2):
+            actor.add_input("a", at=actors.Place.line(tmp_path / "known", number))
+            with pytest.raises(ActorError, match="units of line already"):
+                actor.add_input(at=actors.Place.row(tmp_path / "known", 1))
+            for call in (actor.add_input, actor.add_output):
+                for each in bad:
+                    with pytest.raises(ActorError):
+                        call(at=each)
+                with pytest.raises(ActorError):
+                    call(object(), at=actors.Place.line(tmp_path / "no item stands here", 0))
+                with pytest.raises(ActorError, match="set of tags"):
+                    call("a", tag=frozenset(), at=actors.Place.line(tmp_path / "no item stands here", 0))
+                with pytest.raises(TypeError):
+                    call("a", tag=[[]], at=actors.Place.line(tmp_path / "no item stands here", 0))
+            with pytest.raises(ActorError):
+                actor.capture(actors.Place.line(tmp_path / "no item stands here", 0), object())
+        actor.add_output("b")
+    step = actors.step(actor)
+    assert [each.path for each in step.reads] == [str(tmp_path / "known")]
+    assert [each.path for each in step.writes] == [f"item:{actor.id}/out"]
+    assert told(step.made_of("b")) == {str(tmp_path / "known"): [0, 1]}
+
+
+def test_a_place_that_was_made_by_hand_is_that_of_its_absolute_path(home, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with actors.register("x", home=home) as actor:
+        actor.add_input(at=actors.Place("f", Unit.LINE, np.int64(3)))
+        actor.add_output("b")
+    assert told(actors.step(actor).made_of("b")) == {str(tmp_path / "f"): [3]}
+
+
+def test_what_a_step_gave_is_no_file_and_a_file_may_be_called_like_it(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert actors.Place.row("item:x-1/out", 0).path == "item:x-1/out"
+    assert actors.Place.row("item:x.csv", 0).path == str(tmp_path / "item:x.csv")
+
+
 # ---- values ---------------------------------------------------------------------------------------------------
 
 
