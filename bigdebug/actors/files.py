@@ -12,7 +12,7 @@ import numpy as np
 from bigdebug.actors.items import Items
 from bigdebug.actors.places import Places, located
 from bigdebug.errors import UntraceableError
-from bigdebug.trace.across.located import Extent
+from bigdebug.trace.across.located import ITEMS, Extent
 from bigdebug.trace.positions import Positions
 
 _ARCHIVES = (".zip", ".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz", ".tar.zst")
@@ -34,7 +34,8 @@ def local(path: Any) -> str:
     """The absolute path of a local file. Raises UntraceableError for what is none."""
     if not isinstance(path, (str, os.PathLike)) or "://" in os.fspath(path):
         raise UntraceableError("Rows are known of local files alone", value=path, remedy="Give the path of a file; read others with pandas itself.")
-    return located(path)
+    text = os.fspath(path)
+    return located(os.path.abspath(text) if text.startswith(ITEMS) else text)
 
 
 def of_pandas(path: Any, form: str) -> str:

@@ -64,9 +64,10 @@ def read_parquet(path: Path, **options: Any) -> pd.DataFrame:
     import pyarrow.dataset as ds
 
     refuse(options, ("filters", "storage_options", "filesystem"), "read_parquet")
-    if not stat.S_ISDIR(mode_of(path)):
+    name = of_pandas(path, "parquet")
+    if not stat.S_ISDIR(mode_of(name)):
         return _read(path, lambda: pd.read_parquet(path, **options), "parquet", ())
-    fragments = list(ds.dataset(os.fspath(path), format="parquet", partitioning="hive").get_fragments())
+    fragments = list(ds.dataset(name, format="parquet", partitioning="hive").get_fragments())
     counts = [fragment.count_rows() for fragment in fragments]
     paths = [located(each.path) for each in fragments]
     with stamping(paths) as stamps:

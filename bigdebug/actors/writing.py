@@ -13,7 +13,7 @@ from bigdebug.actors.associations import Associations, Unknown, one_to_one
 from bigdebug.actors.files import allow, csv_options, of_pandas, refuse, rows_of, untraceable
 from bigdebug.actors.frames import all_inputs
 from bigdebug.actors.steady import PANDAS, steady
-from bigdebug.errors import SourceChangedError, UntraceableError
+from bigdebug.errors import ActorError, SourceChangedError, UntraceableError
 from bigdebug.trace.across.cuts import cuts_of
 from bigdebug.trace.across.located import Extent, Unit
 from bigdebug.trace.across.opened import codec_of, pieces
@@ -56,6 +56,8 @@ def _write(
     torn: Callable[[Extent], str] = lambda extent: "",
 ) -> None:
     name = of_pandas(path, form)
+    if not hasattr(frame, "iloc"):
+        raise ActorError("What is written as a step is a frame", value=frame, remedy="Give a frame of pandas; write other things with a program of your own: actors.register.")
     inputs, why = all_inputs([frame])
     with steady(f"write {os.path.basename(name)}", PANDAS, home) as actor:
         write()

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from bigdebug import actors
-from bigdebug.errors import UntraceableError
+from bigdebug.errors import ActorError, UntraceableError
 from bigdebug.trace.across.located import Extent, Unit, dump_extent, load_extent
 from bigdebug.trace.across.pipelines import pipeline
 
@@ -178,3 +178,40 @@ def test_files_are_read_where_python_ends_and_no_thread_can_be_had(tmp_path):
     done = subprocess.run([sys.executable, "-c", ENDING], cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True, check=True)
     assert done.stderr == ""
     assert done.stdout.splitlines() == ["out.csv True [0]", "upper.csv True [1]", "sorted.csv True [1]"]
+
+
+@pytest.mark.parametrize("name", ["item:x.csv", "item:x/out"])
+def test_a_file_may_be_called_as_what_a_step_gave(tmp_path, monkeypatch, name):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / name).parent.mkdir(exist_ok=True)
+    pd.DataFrame({"k": [2, 1]}).to_csv(name, index=False)
+    actors.to_csv(actors.read_csv(name).pipe(actors.rows(lambda frame: frame.sort_values("k"))), "out.csv", index=False)
+    flow = pipeline(actors.steps).backward("out.csv", lines=[2])
+    assert flow.exact
+    assert [each.located.positions.tolist() for each in flow if each.extent.path == str(tmp_path / name)] == [[1]]
+    assert pipeline(actors.steps).forward(name, lines=[3]).exact
+
+
+def test_what_is_no_path_of_a_file_and_what_is_no_frame_is_refused_by_name(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    frame = pd.DataFrame({"k": [1]})
+    frame.to_parquet("x.parquet")
+    with open("x.parquet", "rb") as file:
+        for none in (["x.parquet"], ("x.parquet",), None, file, file.fileno(), b"x.parquet"):
+            for read in (actors.read_parquet, actors.read_csv):
+                with pytest.raises(UntraceableError, match="local files alone"):
+                    read(none)
+    for write in (actors.to_csv, actors.to_json, actors.to_parquet):
+        for none in ([1], "text", None, frame.groupby("k")):
+            with pytest.raises(ActorError, match="is a frame"):
+                write(none, "k")
+    assert not os.path.exists("k")
+    assert actors.steps() == []
+
+
+def test_a_directory_below_the_users_home_is_read_by_its_short_name(tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    pd.DataFrame({"k": [1, 2], "part": [1, 2]}).to_parquet(tmp_path / "d", partition_cols=["part"])
+    actors.to_csv(actors.read_parquet("~/d"), tmp_path / "out.csv", index=False)
+    [read] = [each for each in pipeline(actors.steps).backward(tmp_path / "out.csv", rows=[1]) if "part=2" in each.extent.path]
+    assert read.located.positions.tolist() == [0]
