@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 import pickle
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
@@ -192,17 +193,28 @@ def _pickled(value: Any, apart: Callable[[pickle.PickleBuffer], object] | None =
 
 
 class _Pickler(pickle.Pickler):
-    """Leaves out what arrays and dtypes of pandas remember of themselves when they are asked: that changes while they do not. The pickles are compared, and never read."""
+    """Leaves out what arrays and dtypes of pandas, and arrays of Arrow, remember of themselves when they are asked: that changes while they do not. The pickles are compared, and never read."""
 
     def reducer_override(self, value: Any) -> Any:
         import pandas as pd
 
         if isinstance(value, (date, time, timedelta)) and getattr(value, "__dict__", None):  # pickles of times have no attributes
             return tuple, ((type(value), value.__reduce_ex__(5)[1:], vars(value)),)
+        arrow = sys.modules.get("pyarrow")
+        if arrow is not None and isinstance(value, arrow.Array):
+            return tuple, (tuple(map(_uncounted, value.__reduce__()[1])),)
         if not isinstance(value, (pd.api.extensions.ExtensionArray, pd.api.extensions.ExtensionDtype)):
             return NotImplemented
         make, arguments, *state = value.__reduce_ex__(5)
         return (make, arguments, *({name: each for name, each in kept.items() if name != "_cache"} if isinstance(kept, dict) else kept for kept in state))
+
+
+def _uncounted(told: Any) -> Any:
+    """What Arrow tells of an array: its type, length, offset, buffers, the arrays within it and its dictionary; without how many nulls it has, which it counts once somebody asks."""
+    if not isinstance(told, tuple) or len(told) != 7:  # another Arrow than those that are known
+        return told
+    kind, length, _, offset, buffers, children, dictionary = told
+    return kind, length, offset, buffers, [_uncounted(each) for each in children or ()], _uncounted(dictionary)
 
 
 def _names(frame: Any) -> str:

@@ -309,3 +309,36 @@ def test_two_time_zones_of_one_name_are_two():
     assert seen.same(frame.copy())
     frame["t"] = frame["t"].dt.tz_convert(zones[1])
     assert not seen.same(frame)
+
+
+ARROW = {
+    "numbers": ([7, 1, None, 3], pa.array),
+    "dictionary": (["x", None, "y", "x"], lambda values: pa.array(values).dictionary_encode()),
+    "lists": ([[0], [1, None], None, [3]], pa.array),
+    "records": ([{"a": 0, "b": "x"}, {"a": None, "b": "y"}, None, {"a": 3, "b": None}], pa.array),
+}
+
+
+@pytest.mark.parametrize("kind", ARROW)
+def test_an_array_of_arrow_with_another_cell_is_another(kind):
+    values, make = ARROW[kind]
+
+    def frame_with(some):
+        return pd.DataFrame({"x": pd.arrays.ArrowExtensionArray(pa.chunked_array([make([values[0], *some]).slice(1), make(values)]))})
+
+    cells = Cells.of(frame_with(values))
+    for row, value in enumerate(values):
+        for other in (None, *values):
+            assert cells.same(frame_with([*values[:row], other, *values[row + 1 :]])) is (other == value)
+
+
+def test_an_array_of_arrow_that_was_only_looked_at_is_the_same(tmp_path):
+    pd.DataFrame({"x": range(4), "part": [1, 2] * 2}).to_parquet(tmp_path, partition_cols=["part"])
+    frame = pd.read_parquet(tmp_path, dtype_backend="pyarrow")
+    cells = Cells.of(frame)
+    chunks = frame["part"].array._pa_array.chunks
+    assert [each.dictionary.null_count for each in chunks] == [0, 0]  # now Arrow has counted
+    assert cells.same(frame)
+    for changed in (0, 1):
+        made = [pa.DictionaryArray.from_arrays(each.indices, pa.array([value + changed for value in each.dictionary.to_pylist()], each.dictionary.type)) for each in chunks]
+        assert cells.same(frame.assign(part=pd.arrays.ArrowExtensionArray(pa.chunked_array(made)))) is (changed == 0)

@@ -215,3 +215,14 @@ def test_a_directory_below_the_users_home_is_read_by_its_short_name(tmp_path, mo
     actors.to_csv(actors.read_parquet("~/d"), tmp_path / "out.csv", index=False)
     [read] = [each for each in pipeline(actors.steps).backward(tmp_path / "out.csv", rows=[1]) if "part=2" in each.extent.path]
     assert read.located.positions.tolist() == [0]
+
+
+def test_a_frame_of_arrow_that_was_only_printed_is_followed(tmp_path):
+    pd.DataFrame({"x": range(6), "part": [1, 2] * 3}).to_parquet(tmp_path / "d", partition_cols=["part"])
+    for change in (None, lambda frame: frame.__setitem__("x", frame.x + 1), lambda frame: frame.loc.__setitem__((3, "x"), 7), lambda frame: frame.loc.__setitem__((3, "part"), 1)):
+        frame = actors.read_parquet(tmp_path / "d", dtype_backend="pyarrow")
+        assert "part" in str(frame)
+        if change is not None:
+            change(frame)
+        actors.to_csv(frame, tmp_path / "out.csv")
+        assert ("was changed" in str(actors.steps()[-1].incomplete)) is (change is not None)
