@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import time
 from collections import namedtuple
@@ -252,6 +253,35 @@ def test_one_row_is_repaired_below_a_sum_that_could_overflow(dbg: Any, spark: An
     first = run.culprits[0]
     (row,) = run.resume(repair={first: spark.range(1).collect()[0]}, skip=True).result
     assert row[0] == sum(1000 // (n % 370 - 5) for n in range(800) if n % 370 != 5) + 1000 // -5
+
+
+ORDERED = {
+    "first": (lambda rows: rows.select("id", plain("v").alias("n")), "first", "first() takes rows by their order"),
+    "limit": (lambda rows: rows.select("id", plain("v").alias("n")).limit(3), "collect", "Limit takes rows by their order"),
+    "sorted before": (lambda rows: rows.sort("id").select("id", plain("v").alias("n")), "collect", "the rows are sorted before"),
+    "numbers": (lambda rows: rows.select(F.monotonically_increasing_id().alias("id"), F.col("v").cast("int").alias("n")), "collect", "hangs on where rows stand"),
+    "file": (lambda rows: rows.select(F.input_file_name().alias("id"), F.col("v").cast("int").alias("n")), "collect", "hangs on where rows stand"),
+}
+
+
+@pytest.mark.many
+@pytest.mark.parametrize("way", ORDERED)
+def test_no_row_comes_behind_the_others_where_a_query_goes_by_their_places(way: str, dbg: Any, spark: Any, tmp_path: Path) -> None:
+    """The row in the place of another comes behind all others, which a clean run would not do; to leave it out moves none."""
+    (tmp_path / "f.csv").write_text("".join(f"{n},{'x' if n == 2 else n}\n" for n in range(5)))
+    query, action, why = ORDERED[way]
+    run = failed(dbg, query(spark.read.schema("id int, v string").csv(str(tmp_path / "f.csv")).where("id >= 2")), action)
+    with pytest.raises(ReplayError, match=rf"comes behind the other rows, and .*{re.escape(why)}"):
+        run.resume(repair=lambda row: {**row.asDict(), "v": "7"})
+    assert run.resume(skip=True).result
+
+
+def test_a_row_comes_behind_the_others_where_they_are_sorted_later(dbg: Any, spark: Any) -> None:
+    rows = spark.createDataFrame([(n, "x" if n == 2 else str(n)) for n in range(5)], "id int, v string").coalesce(1)
+    sorted_later = rows.select("id", plain("v").alias("n")).sort("id")
+    for query, action, expected in ((sorted_later, "collect", [0, 1, 7, 3, 4]), (sorted_later.limit(3), "collect", [0, 1, 7]), (sorted_later, "first", None)):
+        resumed = failed(dbg, query, action).resume(repair=lambda row: {**row.asDict(), "v": "7"})
+        assert resumed.result.n == 0 if expected is None else [row.n for row in resumed.result] == expected
 
 
 @pytest.mark.slow

@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property, partial
 from typing import Any
 
@@ -22,6 +22,7 @@ from bigdebug.spark.sql.crashes.folding import planned
 from bigdebug.spark.sql.crashes.glance import Glance
 from bigdebug.spark.sql.crashes.grouped import of_values
 from bigdebug.spark.sql.crashes.looking import Look, placed
+from bigdebug.spark.sql.crashes.placing import check_places
 from bigdebug.spark.sql.crashes.scalars import with_values
 from bigdebug.spark.sql.crashes.scout import AloneError
 from bigdebug.spark.sql.crashes.scouting import Scouting
@@ -261,6 +262,10 @@ class FrameDiagnosis:
         counted = self._counts and self._steps[-1].node.nodeName() == "Aggregate"
         root = self._clean[self._steps[-1].inputs[0] if counted else -1]
         return None if root is None else self._frames.apart(self._catalyst.frame(self._finished.original(root)))
+
+    def check_places(self, where: Iterable[Input]) -> None:
+        """Raises ReplayError where it matters that other rows come behind all others of these inputs."""
+        check_places(self._catalyst, self._run.action, self._steps, where)
 
     def _fed(self, where: Input, node: Node | None) -> Node | None:
         rows = self._besides.get(where)

@@ -132,6 +132,7 @@ class FrameResume:
             raise ReplayError(
                 f"Not all of the query can be run without its culprits: {' '.join(found.unknown)}", remedy="Filter them out of the input.",
             )
+        diagnosis.check_places(repairing.besides)
         again = {id(culprit) for culprit in self._in_the_place(culprits)}
         return diagnosis.frame, [replace(culprit, again=True) if id(culprit) in again else culprit for culprit in culprits], found.unknown
 
