@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-import functools
+import logging
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from bigdebug.actors.actor import Home
 from bigdebug.actors.apart import Copies
+from bigdebug.actors.arguments import Arguments
 from bigdebug.actors.aside import being_tried, ended
 from bigdebug.actors.associations import Associations, Groups, Pairs, Unknown, all_of_all, made_of, one_to_one
 from bigdebug.actors.bare import bare
 from bigdebug.actors.beside import Beside
 from bigdebug.actors.codes import Untried
 from bigdebug.actors.columns import Column
+from bigdebug.actors.decorated import Decorated, decorated, name_of
 from bigdebug.actors.files import runs_of
 from bigdebug.actors.frames import FRAMES, all_inputs
-from bigdebug.actors.generators import decorated, name_of
 from bigdebug.actors.items import Items
 from bigdebug.actors.owners import GroupOwners, RowOwners
 from bigdebug.actors.places import NOWHERE, Places
@@ -32,6 +34,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
     Function = Callable[..., Any]
+
+
+log = logging.getLogger("bigdebug")
 
 
 def rows(function: Function | None = None, *, check: bool = True, name: str = "", home: Home = None) -> Any:
@@ -55,7 +60,7 @@ def groups(function: Function | None = None, *, by: str | Sequence[str], check: 
     names = [by] if isinstance(by, str) else list(by)
     if not names or not all(isinstance(each, str) for each in names):
         raise ActorError("Rows are grouped by one column or more", value=by, remedy='Name them: @actors.groups(by="city").')
-    return decorated(function, lambda fn: FrameFunction(fn, lambda frame: GroupOwners(frame, names), check, name, home))
+    return decorated(function, lambda fn: FrameFunction(fn, partial(GroupOwners, by=names), check, name, home))
 
 
 def whole(function: Function | None = None, *, name: str = "", home: Home = None) -> Any:
@@ -124,34 +129,40 @@ def _marked(frame: pd.DataFrame, mark: str) -> pd.DataFrame:
     return marked
 
 
-class FrameFunction:
+class FrameFunction(Decorated):
     """A function over a frame that is a step each time it is called. ``see`` looks at the frame before the function has it; None: all rows are made of all."""
 
     def __init__(self, function: Function, see: Callable[[Any], Owners] | None, check: bool, name: str, home: Home) -> None:
-        functools.update_wrapper(self, function)
-        self._function = function
+        super().__init__(function)
         self._see = see
         self._check = check
         self._name = name or name_of(function)
         self._home = home
 
-    def __call__(self, frame: pd.DataFrame, *args: Any, **kwargs: Any) -> Any:
+    def called(self, bound: int, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """What the function gives, of a frame that its first parameter gets."""
+        found = Arguments.of(self._function, bound, args, kwargs)
+        if found is None:
+            result = self._function(*args, **kwargs)
+            log.warning("bigdebug: a step is not captured: %s was called without a frame for its first parameter", self._name)
+            return result
+        arguments, frame = found
         if not hasattr(frame, "iloc"):
             raise ActorError(f"{self._name} is a step over a frame", value=frame, remedy="Call it with a frame of pandas as its first argument.")
         if being_tried():  # a step within one that is tried
-            return self._function(frame, *args, **kwargs)
+            return self._function(*args, **kwargs)
         inputs, why = all_inputs([frame])
         beside = Beside()
-        for each in (*args, *kwargs.values()):
+        for each in arguments:
             beside.holds(each)
         with steady(self._name, PANDAS, self._home) as actor:
-            seen, probes, untold = self._before(frame, args, kwargs, beside)
-            result = self._function(frame, *args, **kwargs)
+            seen, probes, untold = self._before(frame, arguments, beside)
+            result = self._function(*args, **kwargs)
             associations, more, held = self._after(seen, probes, untold, inputs.count, result)
             _given(actor, result, inputs, associations, (*why, *filter(None, [more]), *beside.notes(self._name)), held)
         return result
 
-    def _before(self, frame: Any, args: tuple[Any, ...], kwargs: dict[str, Any], beside: Beside) -> tuple[Owners | None, list[Probe], str]:
+    def _before(self, frame: Any, arguments: Arguments, beside: Beside) -> tuple[Owners | None, list[Probe], str]:
         """Who owns a row, and what copies of the function gave of a few; or why it was not tried, or, without owners, why it has no lineage."""
         if self._see is None:
             return None, [], ""
@@ -160,7 +171,7 @@ class FrameFunction:
                 seen = self._see(bare(frame))
             if not self._check:
                 return seen, [], ""
-            return seen, probed(frame, seen, self._trial(args, kwargs, beside), beside.opens), ""
+            return seen, probed(frame, seen, self._trial(arguments, beside), beside.opens), ""
         except Untried as why:
             return seen, [], why.note
         except Broken as promise:
@@ -168,13 +179,13 @@ class FrameFunction:
         finally:
             ended()
 
-    def _trial(self, args: tuple[Any, ...], kwargs: dict[str, Any], beside: Beside) -> Function:
+    def _trial(self, arguments: Arguments, beside: Beside) -> Function:
         """What calls the function so that nobody sees it: each time it remembers what it does now."""
         copies = Copies(beside.holds)
 
         def call(few: Any) -> Any:
-            with copies.of(self._function, args, kwargs, rows=few) as (function, more, named, mine):
-                return function(mine, *more, **named)
+            with copies.of(self._function, arguments.rest, rows=few) as (function, rest, mine):
+                return arguments.copied(rest).call(function, mine)
 
         return call
 

@@ -14,6 +14,7 @@ from bigdebug.actors.actor import Home
 from bigdebug.actors.aside import being_tried
 from bigdebug.actors.associations import Associations, Intervals, Spans, Unknown
 from bigdebug.actors.columns import Column
+from bigdebug.actors.decorated import decorated, name_of
 from bigdebug.actors.items import Items
 from bigdebug.actors.paired import Paired
 from bigdebug.actors.promises import NOT_TRIED
@@ -56,7 +57,7 @@ def generator(
     function remembers cannot be copied for certain, and where it would write a file, connect with something or start a program: it is stopped from that before it does.
     """
     promise = Promise(each, tags, check)
-    return decorated(function, lambda fn: named(fn, lambda *args, **kwargs: _passing(fn, promise, name or name_of(fn), home, *args, **kwargs)))
+    return decorated(function, lambda fn: functools.update_wrapper(lambda *args, **kwargs: _passing(fn, promise, name or name_of(fn), home, *args, **kwargs), fn))
 
 
 def _passing(function: Transform, promise: Promise, name: str, home: Home, records: Iterable[Any], *args: Any, **kwargs: Any) -> Iterator[Any]:
@@ -163,23 +164,3 @@ def tagged(inputs: Positions, outputs: Positions, reads: Positions) -> Intervals
     times = np.concatenate((2 * np.arange(len(inputs)) + 1, 2 * reads))
     count = int(max(inputs.max(initial=-1), outputs.max(initial=-1))) + 1
     return reconstructed(events[np.argsort(times, kind="stable")], [(tag,) for tag in range(max(count, 1))])
-
-
-def name_of(function: Any) -> str:
-    """What a function is called."""
-    return getattr(function, "__name__", type(function).__name__)
-
-
-def named(function: Any, made: Any) -> Any:
-    """``made``, with the name and the docstring of the function."""
-    return functools.update_wrapper(made, function)
-
-
-def decorated(function: Any, make: Callable[[Any], Any]) -> Any:
-    """What ``make`` makes of a function; without one, the decorator that does so. Raises ActorError for what is no function."""
-    if function is None:
-        return make
-    if not callable(function):
-        raise ActorError("A step is made of a function", value=function)
-    return make(function)
-

@@ -13,6 +13,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from bigdebug.actors.codes import Untried, library, live
+from bigdebug.actors.decorated import Decorated
 from bigdebug.actors.shared import slots, tells
 from bigdebug.outside import from_outside, said
 from bigdebug.shown import shown
@@ -40,6 +41,8 @@ class Copying(Protocol):
 def object_apart(value: Any, apart: Copying) -> Any:
     """A copy of an object that no other module copies. Raises Untried."""
     kind = type(value)
+    if isinstance(value, Decorated):  # it is pickled by its name, as a function is
+        return _attributes(value, apart)
     if live(kind.__module__):
         raise Untried(f"a {kind.__name__} cannot be copied: it stands for something elsewhere")
     if hasattr(kind, "__del__"):

@@ -22,6 +22,7 @@ from uuid import UUID
 import numpy as np
 
 from bigdebug.actors.codes import REACHING, REACHING_ATTRIBUTES, UNHEARD, Named, Untried, library, live, named
+from bigdebug.actors.decorated import Decorated
 from bigdebug.actors.loggers import plain_logger
 
 _TELLING = ("__reduce__", "__reduce_ex__", "__getstate__", "__getnewargs__", "__getnewargs_ex__")
@@ -168,6 +169,8 @@ class Shared:
             self.cls(value)
         elif isinstance(value, FunctionType):
             self._function(value, where)
+        elif isinstance(value, Decorated):
+            self._fixed(value.function, where)
         elif isinstance(value, (tuple, frozenset)) and type(value) in (tuple, frozenset):
             for each in value:
                 self._fixed(each, where)

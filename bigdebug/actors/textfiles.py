@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import re
 import stat
@@ -15,8 +16,9 @@ import numpy as np
 
 from bigdebug.actors.actor import Home
 from bigdebug.actors.among import some_lines
+from bigdebug.actors.decorated import decorated, name_of
 from bigdebug.actors.files import local, rows_of
-from bigdebug.actors.generators import Capture, Key, Promise, Transform, decorated, name_of, named
+from bigdebug.actors.generators import Capture, Key, Promise, Transform
 from bigdebug.actors.items import Items
 from bigdebug.actors.places import RUN, Places
 from bigdebug.actors.stamping import stamping
@@ -48,7 +50,7 @@ def lines(
             capture = Capture(fn, promise, name or name_of(fn), args, kwargs)
             _call(capture, name or name_of(fn), home, [local(each) for each in sources], local(target), encoding)
 
-        return named(fn, call)
+        return functools.update_wrapper(call, fn)
 
     return decorated(function, made)
 
