@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Iterable, Iterator
-from itertools import compress, count
+from collections.abc import Iterator
+from itertools import count
 from operator import not_
 from typing import Any
 
 import numpy as np
 
+from bigdebug.actors.passed import passed
 from bigdebug.trace.positions import Positions
 
 
@@ -20,13 +21,20 @@ class Paired:
     ``note_inputs`` keeps those of inputs, which is less where each gives several outputs.
     """
 
-    def __init__(self, function: Callable[[Iterator[Any]], Iterable[Any]], records: Iterable[Any], note_inputs: bool) -> None:
+    def __init__(self, note_inputs: bool) -> None:
         self._clock = count(1)
         self._ticks = array("q")
         self._note_inputs = note_inputs
         self._total = -1
-        noted, passed = map(not_, map(self._ticks.append, self._clock)), self._clock
-        self.records: Iterator[Any] = compress(function(compress(records, noted if note_inputs else passed)), passed if note_inputs else noted)
+        self._noted = map(not_, map(self._ticks.append, self._clock))
+
+    def reading(self, records: Any) -> Iterator[Any]:
+        """The records, as the function reads them."""
+        return passed(records, self._noted if self._note_inputs else self._clock)
+
+    def giving(self, outputs: Any) -> Iterator[Any]:
+        """Its outputs, as it gives them."""
+        return passed(outputs, self._clock if self._note_inputs else self._noted)
 
     def stop(self) -> None:
         """Nothing passes any more. Questions come afterwards."""
@@ -35,7 +43,7 @@ class Paired:
 
     @property
     def inputs(self) -> int:
-        """How many have been read."""
+        """How many have been read; before it stopped, for who noted inputs."""
         return len(self._ticks) if self._note_inputs else self._total - len(self._ticks)
 
     @property

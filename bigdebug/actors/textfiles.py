@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import functools
 import os
 import re
 import stat
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, suppress
+from inspect import Parameter, Signature, signature
 from itertools import islice
 from typing import IO, Any
 
@@ -16,9 +16,10 @@ import numpy as np
 
 from bigdebug.actors.actor import Home
 from bigdebug.actors.among import some_lines
-from bigdebug.actors.decorated import decorated, name_of
+from bigdebug.actors.arguments import Arguments
+from bigdebug.actors.capture import Capture, Key, Promise, Transform
+from bigdebug.actors.decorated import Decorated, decorated, name_of
 from bigdebug.actors.files import local, rows_of
-from bigdebug.actors.generators import Capture, Key, Promise, Transform
 from bigdebug.actors.items import Items
 from bigdebug.actors.places import RUN, Places
 from bigdebug.actors.stamping import stamping
@@ -43,27 +44,57 @@ def lines(
     as for ``generator``, also what is tried before; without them, of all lines read so far.
     """
     promise = Promise(each, tags, check)
-
-    def made(fn: Transform) -> Any:
-        def call(source: Path | Sequence[Path], target: Path, *args: Any, **kwargs: Any) -> None:
-            sources = [source] if isinstance(source, (str, os.PathLike)) else list(source)
-            capture = Capture(fn, promise, name or name_of(fn), args, kwargs)
-            _call(capture, name or name_of(fn), home, [local(each) for each in sources], local(target), encoding)
-
-        return functools.update_wrapper(call, fn)
-
-    return decorated(function, made)
+    return decorated(function, lambda fn: LinesFunction(fn, promise, encoding, name, home))
 
 
-def _call(capture: Capture, name: str, home: Home, sources: list[str], target: str, encoding: str) -> None:
+class LinesFunction(Decorated):
+    """A function over the lines of files that is a step each time it is called, with files in the place of the lines."""
+
+    def __init__(self, function: Transform, promise: Promise, encoding: str, name: str, home: Home) -> None:
+        super().__init__(function)
+        self._promise = promise
+        self._encoding = encoding
+        self._name = name or name_of(function)
+        self._home = home
+
+    @property
+    def __signature__(self) -> Signature:
+        """That of the function, which takes two files where it takes lines."""
+        try:
+            plain = signature(self._function)
+            parameters = [*plain.parameters.values()]
+            files = [Parameter(each if each not in plain.parameters else f"{each}_", parameters[self._bound].kind) for each in _FILES]
+            return plain.replace(parameters=[*parameters[: self._bound], *files, *parameters[self._bound + 1 :]], return_annotation=None)
+        except (TypeError, ValueError, IndexError) as error:  # some functions in C tell of none
+            raise AttributeError("__signature__") from error
+
+    def called(self, bound: int, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        """Write what the function makes of the lines of the first argument, or of ``source``, into the second, or ``target``; the others are the function's."""
+        files, named = [*args[bound : bound + 2]], dict(kwargs)
+        for each in _FILES[len(files) :]:
+            if each not in named:
+                raise TypeError(f"{self._name}() missing 1 required positional argument: {each!r}")
+            files.append(named.pop(each))
+        source, target = files
+        sources = [source] if isinstance(source, (str, os.PathLike)) else list(source)
+        capture = Capture(self._function, self._promise, self._name, Arguments(args[:bound], args[bound + 2 :], named))
+        _call(capture, self._home, [local(each) for each in sources], local(target), self._encoding)
+
+
+_FILES = ("source", "target")
+
+
+def _call(capture: Capture, home: Home, sources: list[str], target: str, encoding: str) -> None:
     if target in sources or any(_same_file(target, path) for path in sources):
         raise ActorError("A step does not write the file that it reads", value=target, remedy="Write another one, and rename it afterwards.")
-    with steady(name, GENERATOR, home) as actor:
+    with steady(capture.name, GENERATOR, home) as actor:
         with stamping(sources) as stamps, ExitStack() as files, capture.failing(actor):
             first = _first(sources, encoding)
             read = _Read([files.enter_context(open(path, encoding=encoding)) for path in sources])
             written = Written(files.enter_context(open(target, "w", encoding=encoding)))
-            written.write(capture.outputs(iter(read), lambda _: first))
+            capture.tries(first)
+            capture.calls(iter(read))
+            written.write(capture.outputs())
         options = () if encoding == "utf-8" else (("encoding", encoding),)
         extents = [Extent(path, Unit.LINE, "text", options, stamps[path]) for path in sources]
         there = Extent(target, Unit.LINE, "text", options, stamp_of(target))

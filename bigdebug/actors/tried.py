@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import contextmanager
 from functools import partial
-from itertools import chain, islice
+from itertools import islice
 from time import perf_counter
 from typing import Any
 
@@ -17,6 +17,7 @@ import numpy as np
 from bigdebug.actors.alike import same_cell
 from bigdebug.actors.among import FIRST, MOST, OTHERWISE, Call, Copied, raised, seen_among, some_of
 from bigdebug.actors.apart import Apart, Copies
+from bigdebug.actors.arguments import Arguments
 from bigdebug.actors.aside import aside, ended, stopped
 from bigdebug.actors.beside import Beside
 from bigdebug.actors.codes import Untried, library
@@ -53,9 +54,9 @@ def first_of(records: Iterable[Any]) -> list[Any] | None:
 class Trial:
     """Before it is called, a copy of the function has copies of the first records, each of them alone; afterwards it is seen whether it gave the same of them among all."""
 
-    def __init__(self, function: Callable[..., Iterable[Any]], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    def __init__(self, function: Callable[..., Iterable[Any]], arguments: Arguments) -> None:
         self._function = function
-        self._args, self._kwargs = args, kwargs
+        self._arguments = arguments
         self._alone: list[list[Any]] = []
         self._given: list[list[Any]] = []
         self._why = ""
@@ -122,16 +123,23 @@ class Trial:
 
     @contextmanager
     def _copied(self, copies: Copies, records: Sequence[Any]) -> Iterator[tuple[Call, Sequence[Any]]]:
-        with stopped(), copies.of(self._function, self._args, self._kwargs, list(records)) as (function, args, kwargs, mine):
-            yield lambda given: function(given, *args, **kwargs), mine
+        with stopped(), copies.of(self._function, self._arguments.rest, list(records)) as (function, rest, mine):
+            yield partial(self._arguments.copied(rest).call, function), mine
 
-    def inputs(self, records: Iterator[Any]) -> Iterator[Any]:
-        """The records; the first are counted, and one more, to see that these are over."""
-        return chain(map(self._count, islice(records, FIRST + 1)), records)
+    def sees(self, output: Any, read: int) -> None:
+        """An output of the real call, which had read so many records. Copies of those of the first ones are kept."""
+        self._count(read)
+        if self._given and not self._why and not self.believed:
+            self._keep(output)
 
-    def outputs(self, given: Iterator[Any]) -> Iterator[Any]:
-        """The outputs; copies of those of the first records are kept."""
-        return chain(self._first(given), given, self._end())
+    def enough(self) -> bool:
+        """Whether no more outputs need to be seen: those of the first records are over, as one more was read."""
+        return len(self._given) > FIRST or bool(self.believed)
+
+    def ended(self, read: int, all_given: bool) -> None:
+        """The real call has read so many records, and all of its outputs have been taken, or not."""
+        self._count(read)
+        self._ended = all_given
 
     def note(self, count: int) -> str:
         """Why what was promised of so many records is believed, as a note; empty if it was tried on more than one, or on all."""
@@ -165,21 +173,8 @@ class Trial:
                 return f"its outputs cannot be compared ({type(error).__name__}: {shown(said(error))})"
         return ""
 
-    def _first(self, given: Iterator[Any]) -> Iterator[Any]:
-        for output in given:
-            if self._given and not self._why and not self.believed:
-                self._keep(output)
-            yield output
-            if len(self._given) > FIRST or self.believed:
-                break
-
-    def _end(self) -> Iterator[Any]:
-        self._ended = True
-        yield from ()
-
-    def _count(self, record: Any) -> Any:
-        self._given.append([])
-        return record
+    def _count(self, read: int) -> None:
+        self._given.extend([] for _ in range(len(self._given), min(read, FIRST + 1)))
 
     def _keep(self, output: Any) -> None:
         """Of records that were tried, and of many outputs of one so many as of the record alone; of large ones, those that can be copied in MOST_SECONDS."""

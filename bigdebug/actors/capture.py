@@ -1,0 +1,181 @@
+"""Capture: one call of a generator: its outputs, and afterwards what they were made of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Hashable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any
+
+import numpy as np
+
+from bigdebug.actors.arguments import Arguments
+from bigdebug.actors.aside import being_tried
+from bigdebug.actors.associations import Associations, Intervals, Spans, Unknown
+from bigdebug.actors.columns import Column
+from bigdebug.actors.items import Items
+from bigdebug.actors.paired import Paired
+from bigdebug.actors.passed import by_hand
+from bigdebug.actors.promises import NOT_TRIED
+from bigdebug.actors.reconstructed import INPUT, KINDS, OUTPUT, reconstructed
+from bigdebug.actors.steady import Steady
+from bigdebug.actors.tried import Trial
+from bigdebug.errors import ActorError
+from bigdebug.trace.positions import Positions
+
+Key = Callable[[Any], Hashable]
+Transform = Callable[..., Iterable[Any]]
+
+
+@dataclass(frozen=True)
+class Promise:
+    """What a user says of a generator: nothing, and an output is made of all that was read before it; ``each``, and it is made of the record that was read last; ``tags``, and
+    it is made of all that was read before it with its tag: one function tells the tag of an input, another that of an output.
+    """
+
+    each: bool = False
+    tags: tuple[Key, Key] | None = None
+    check: bool = True
+
+    def __post_init__(self) -> None:
+        if self.each and self.tags:
+            raise ActorError("An output is made of the record read last, or of those with its tag", remedy="Give one of each= and tags=.")
+        if self.tags is not None and not (isinstance(self.tags, tuple) and len(self.tags) == 2 and all(map(callable, self.tags))):
+            raise ActorError("tags are two functions: of an input, and of an output", value=self.tags)
+
+
+class Capture:
+    """One call of a generator: its outputs, and afterwards what they were made of."""
+
+    def __init__(self, function: Transform, promise: Promise, name: str, arguments: Arguments) -> None:
+        self.name = name
+        self.given: Any = iter(())
+        """The outputs, as they come."""
+        self._function = function
+        self._promise = promise
+        self._arguments = arguments
+        self._trial = Trial(function, arguments) if promise.each and promise.check and not being_tried() else None
+        self._tags = Tags()
+        self._paired = Paired(note_inputs=promise.each)
+        self._broken = ""
+
+    def tries(self, some: Sequence[Any] | None) -> None:
+        """Try it on some records, the first ones first; None: they cannot be looked at."""
+        if self._trial is not None and not being_tried():
+            self._trial.before(some)
+
+    def calls(self, records: Any) -> Any:
+        """Call the function, and give what it gives; its outputs are in ``given`` then."""
+        tags = self._promise.tags
+        read = records if tags is None else self._tags.noted(records, tags[0])
+        result = self._arguments.call(self._function, self._paired.reading(read))
+        self.given = self._paired.giving(result)
+        return result
+
+    @property
+    def is_watched(self) -> bool:
+        """Whether some of the outputs have to be ``seen``."""
+        return self._trial is not None or self._promise.tags is not None
+
+    def seen(self) -> Generator[Any, Any, tuple[bool, Any]]:
+        """The outputs, each of which is looked at when it is given: all that have tags, or the first ones of a function that was tried. Whether they are over then, and what was returned."""
+        return by_hand(self.given, self._sees, self._has_seen)
+
+    def _sees(self, output: Any) -> None:
+        if self._trial is not None:
+            self._trial.sees(output, self._paired.inputs)
+        elif self._promise.tags is not None:
+            self._tags.note(self._tags.given, self._promise.tags[1](output))
+
+    def _has_seen(self) -> bool:
+        return self._trial is not None and self._trial.enough()
+
+    def outputs(self) -> Iterator[Any]:
+        """All outputs."""
+        return chain(self.seen(), self.given) if self.is_watched else self.given
+
+    @property
+    def answer(self) -> Any:
+        """What a generator answered when it was closed."""
+        return getattr(self.given, "answer", None)
+
+    @contextmanager
+    def failing(self, actor: Steady) -> Iterator[None]:
+        """Within, outputs are taken: what the function raises is raised, and the input that was read last is its culprit."""
+        try:
+            yield
+        except Exception as error:
+            actor.fail_at(self._stopped().inputs - 1, error)
+            raise
+
+    def commit(self, actor: Steady, all_given: bool = False) -> None:
+        """Say to an actor over records without places what was made of what."""
+        inputs, outputs, associations, why = self.ended(all_given)
+        actor.commit_as(Items(inputs), Items(outputs), associations, why, self.believed)
+
+    def ended(self, all_given: bool = True) -> tuple[int, int, Associations, tuple[str, ...]]:
+        """How many inputs and outputs there were, what was made of what, and what is not exact about it. Nothing passes any more; ``all_given``: because there is no more."""
+        paired = self._stopped()
+        if self._trial is not None:
+            self._trial.ended(paired.inputs, all_given)
+        associations, why = self._associations(paired)
+        return paired.inputs, paired.outputs, associations, why
+
+    @property
+    def believed(self) -> str:
+        """On how few records it was seen that the promise holds; empty if that were all, or if a note says that it was not tried, or that it is broken. Asked when it ended."""
+        trial, promise = self._trial, self._promise
+        if trial is None:
+            return NOT_TRIED if promise.each or promise.tags else ""
+        count = self._stopped().inputs
+        return "" if trial.note(count) or self._broken else trial.tried(count)
+
+    def _stopped(self) -> Paired:
+        self._paired.stop()
+        return self._paired
+
+    def _associations(self, paired: Paired) -> tuple[Associations, tuple[str, ...]]:
+        self._broken = "" if self._trial is None else self._trial.broken()
+        if self._broken:
+            why = f"{self.name} has no lineage: {self._broken}"
+            return Unknown(why), (why,)
+        if self._promise.each:
+            believed = self._trial.note(paired.inputs) if self._trial is not None and paired.inputs else ""
+            return Spans(Column.of(paired.offsets())), (*filter(None, [believed]), *(self._trial.beside.notes(self.name) if self._trial is not None else ()))
+        reads = paired.reads()
+        if self._promise.tags is None:
+            return since_the_beginning(reads), ()
+        return tagged(np.array(self._tags.read, np.int64), np.array(self._tags.given, np.int64), reads), ()
+
+
+class Tags:
+    """The tags of inputs and outputs, as numbers. It knows nothing of the generator: what that reads knows of it."""
+
+    def __init__(self) -> None:
+        self.read: list[int] = []
+        self.given: list[int] = []
+        self._codes: dict[Hashable, int] = {}
+
+    def note(self, codes: list[int], tag: Hashable) -> None:
+        """Of one that is ``read`` or ``given``."""
+        codes.append(self._codes.setdefault(tag, len(self._codes)))
+
+    def noted(self, records: Iterable[Any], key: Key) -> Iterator[Any]:
+        """The records, whose tags are noted when they are read."""
+        for record in records:
+            self.note(self.read, key(record))
+            yield record
+
+
+def since_the_beginning(reads: Positions) -> Intervals:
+    """Outputs made of all that had been read: ``reads`` inputs at each."""
+    return Intervals(Column.steps(len(reads)), Column.steps(len(reads), 0, 0), Column.of(reads), Column.steps(int(reads[-1]) if len(reads) else 0))
+
+
+def tagged(inputs: Positions, outputs: Positions, reads: Positions) -> Intervals:
+    """Outputs made of what had been read of their tags, whose numbers stand beside the inputs and the outputs."""
+    events = np.concatenate((INPUT + KINDS * inputs, OUTPUT + KINDS * outputs))
+    times = np.concatenate((2 * np.arange(len(inputs)) + 1, 2 * reads))
+    count = int(max(inputs.max(initial=-1), outputs.max(initial=-1))) + 1
+    return reconstructed(events[np.argsort(times, kind="stable")], [(tag,) for tag in range(max(count, 1))])
