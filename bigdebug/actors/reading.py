@@ -1,4 +1,4 @@
-"""Reading: pandas' readers, and which row of a file each row of a frame is. They read what pandas does."""
+"""Reading: pandas' readers, and which row of a file each row of a frame is. They read what pandas does, and call it as pandas does."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _MOVES = (
 """Options of read_csv with which a row is not the one that stands there."""
 
 
-def read_csv(path: Path, **options: Any) -> pd.DataFrame:
+def read_csv(filepath_or_buffer: Path, **options: Any) -> pd.DataFrame:
     """``pandas.read_csv`` of a local file, whose rows are known from then on. Raises UntraceableError for options that leave out lines in between."""
     import pandas as pd
 
@@ -43,10 +43,10 @@ def read_csv(path: Path, **options: Any) -> pd.DataFrame:
         raise untraceable("read_csv", "engine='python' and nrows")  # it skips rows with one empty cell, and only a count of all tells
     if options.get("encoding_errors") == "ignore" and options.get("nrows") is not None:
         raise untraceable("read_csv", "encoding_errors='ignore' and nrows")  # a line of which nothing is left is no row
-    return _read(path, lambda: pd.read_csv(path, **options), "csv", csv_options(options, header is not None), options.get("nrows"))
+    return _read(filepath_or_buffer, lambda: pd.read_csv(filepath_or_buffer, **options), "csv", csv_options(options, header is not None), options.get("nrows"))
 
 
-def read_json(path: Path, **options: Any) -> pd.DataFrame:
+def read_json(path_or_buf: Path, **options: Any) -> pd.DataFrame:
     """``pandas.read_json`` of a local file of JSON lines (``lines=True``), whose rows are known from then on."""
     import pandas as pd
 
@@ -55,7 +55,7 @@ def read_json(path: Path, **options: Any) -> pd.DataFrame:
     if not options.get("lines"):
         raise untraceable("read_json", "lines=False")
     lines = options.get("nrows")
-    return _read(path, lambda: pd.read_json(path, **options), "json", encoding(options), lines, lambda rows: lines is None or rows == _documents(path, lines, options))
+    return _read(path_or_buf, lambda: pd.read_json(path_or_buf, **options), "json", encoding(options), lines, lambda rows: lines is None or rows == _documents(path_or_buf, lines, options))
 
 
 def read_parquet(path: Path, **options: Any) -> pd.DataFrame:

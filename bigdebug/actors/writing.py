@@ -1,4 +1,4 @@
-"""Writing: pandas' writers as steps. Each row of a file was made of the row of the frame. They write what pandas does."""
+"""Writing: pandas' writers as steps. Each row of a file was made of the row of the frame. They write what pandas does, and call it as pandas does."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     Path = str | os.PathLike[str]
 
 
-def to_csv(frame: pd.DataFrame, path: Path, *, home: Home = None, **options: Any) -> None:
+def to_csv(frame: pd.DataFrame, path_or_buf: Path, *, home: Home = None, **options: Any) -> None:
     """``frame.to_csv`` into a local file, as a step: each row of the file was made of the row of the frame."""
     refuse(options, ("escapechar", "storage_options"), "to_csv")
     allow(options, "to_csv", mode="w", doublequote=True, compression="infer")
@@ -34,15 +34,15 @@ def to_csv(frame: pd.DataFrame, path: Path, *, home: Home = None, **options: Any
     if getattr(frame, "columns", None) is not None and (frame.columns.nlevels > 1 or (not len(frame.columns) and options.get("index") is False)):
         raise untraceable("to_csv", "columns that take other than one line of header")
     header = _has_header(options.get("header", True))
-    _write(frame, path, lambda: frame.to_csv(path, **options), "csv", csv_options(options, header), home, lambda extent: _torn(frame, extent, options))
+    _write(frame, path_or_buf, lambda: frame.to_csv(path_or_buf, **options), "csv", csv_options(options, header), home, lambda extent: _torn(frame, extent, options))
 
 
-def to_json(frame: pd.DataFrame, path: Path, *, home: Home = None, **options: Any) -> None:
+def to_json(frame: pd.DataFrame, path_or_buf: Path, *, home: Home = None, **options: Any) -> None:
     """``frame.to_json(orient="records", lines=True)`` into a local file, as a step."""
     options = {"orient": "records", "lines": True, **options}
     refuse(options, ("storage_options", "indent"), "to_json")
     allow(options, "to_json", mode="w", lines=True, orient="records", compression="infer")
-    _write(frame, path, lambda: frame.to_json(path, **options), "json", (), home)
+    _write(frame, path_or_buf, lambda: frame.to_json(path_or_buf, **options), "json", (), home)
 
 
 def to_parquet(frame: pd.DataFrame, path: Path, *, home: Home = None, **options: Any) -> None:

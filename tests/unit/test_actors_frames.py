@@ -1,6 +1,7 @@
 """Functions over frames as steps: the function gets, and its user gets, what they get without; and each row is traced to its rows, or is refused by name."""
 
 import copy
+import inspect
 import random
 import sys
 import threading
@@ -633,6 +634,19 @@ def test_writers_refuse_what_they_cannot_place(tmp_path):
         with pytest.raises(UntraceableError):
             call()
     assert not (tmp_path / "f").exists()
+
+
+@pytest.mark.parametrize(("read", "write", "options"), [
+    (actors.read_csv, actors.to_csv, {"index": False}), (actors.read_json, actors.to_json, {}), (actors.read_parquet, actors.to_parquet, {}),
+])
+def test_files_are_given_by_the_names_that_pandas_gives_them(home, tmp_path, read, write, options):
+    frame = ORDERS[["big"]]
+    first = next(name for name in inspect.signature(getattr(pd, read.__name__)).parameters)
+    path = [*inspect.signature(getattr(pd.DataFrame, write.__name__)).parameters][1]
+    write(frame=frame, **{path: tmp_path / "f"}, **options)
+    step = last(home)
+    assert_frame_equal(read(**{first: tmp_path / "f"}, **({"lines": True} if read is actors.read_json else {})), frame)
+    assert [each.path for each in step.writes] == [str(tmp_path / "f")]
 
 
 def test_rows_of_an_awkward_csv_are_found_in_it(tmp_path, home):
