@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
-from types import FunctionType
+from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from functools import partial
+from itertools import islice
+from types import FunctionType, MethodType
 from typing import Any
 
-from bigdebug.actors.codes import unheard_reads
+from bigdebug.actors.codes import library, named, reads_named
 from bigdebug.actors.frames import FRAMES
 from bigdebug.trace.across.located import ITEMS
 
@@ -23,10 +26,15 @@ class Beside:
         """It opens a file to read it."""
         self._read[repr(os.path.basename(path))] = None
 
-    def holds(self, value: Any) -> None:
-        """It holds something, by an argument or by what it remembers; frames of steps are noted, and functions whose code names what Python does not tell of when it reads."""
+    def remembers(self, function: Any) -> None:
+        """Look at all that a function remembers which is not tried: nobody hears what that reads, so functions are noted whose code names what reads."""
+        for value in _remembered(function):
+            self.holds(value, heard=True)
+
+    def holds(self, value: Any, heard: bool = False) -> None:
+        """It holds something, by an argument or by what it remembers; frames of steps are noted, and functions whose code names what Python does not tell of when it reads, or also what is ``heard`` of in a trial."""
         if isinstance(value, FunctionType):
-            self._calls |= unheard_reads(value.__code__)
+            self._calls |= reads_named(value.__code__, heard)
         for path in FRAMES.paths(value):
             self._read["a frame that a step gave" if path.startswith(ITEMS) else repr(os.path.basename(path))] = None
 
@@ -36,3 +44,43 @@ class Beside:
         if self._read:
             return [f"{name} reads {' and '.join(self._read)} {which}"]
         return [f"{name} calls {min(self._calls)}(), which may read a file {which}"] if self._calls else []
+
+
+_MOST = 10_000
+"""Objects that are looked at: what a function remembers may be a large model."""
+
+
+def _remembered(function: Any) -> Iterator[Any]:
+    """What a function remembers, itself first: by its variables, its defaults, the globals that its code names, and what is in these; of packages that are installed, nothing further."""
+    todo, seen = [function], set[int]()
+    while todo and len(seen) < _MOST:
+        value = todo.pop()
+        if id(value) not in seen:
+            seen.add(id(value))
+            yield value
+            todo += islice(_within(value), _MOST)
+
+
+def _within(value: Any) -> Iterator[Any]:
+    if isinstance(value, FunctionType):
+        if library(value.__module__):
+            return
+        yield from (value.__defaults__ or ())
+        yield from (value.__kwdefaults__ or {}).values()
+        yield from (cell.cell_contents for cell in value.__closure__ or () if _is_full(cell))
+        yield from (value.__globals__[name] for name in named(value.__code__).globals if name in value.__globals__)
+    elif isinstance(value, MethodType):
+        yield from (value.__self__, value.__func__)
+    elif isinstance(value, partial):
+        yield from (value.func, *value.args, *value.keywords.values())
+    elif type(value) in (dict, list, tuple, set, frozenset):
+        yield from value.values() if isinstance(value, Mapping) else value if isinstance(value, (Sequence, AbstractSet)) else ()
+    elif not isinstance(value, type) and not library(type(value).__module__):
+        yield from getattr(value, "__dict__", {}).values()
+
+
+def _is_full(cell: Any) -> bool:
+    try:
+        return cell.cell_contents is not cell
+    except ValueError:  # a variable that has no value yet
+        return False

@@ -13,6 +13,7 @@ import numpy as np
 from bigdebug.actors.arguments import Arguments
 from bigdebug.actors.aside import being_tried
 from bigdebug.actors.associations import Associations, Intervals, Spans, Unknown
+from bigdebug.actors.beside import Beside
 from bigdebug.actors.columns import Column
 from bigdebug.actors.items import Items
 from bigdebug.actors.paired import Paired
@@ -56,6 +57,7 @@ class Capture:
         self._promise = promise
         self._arguments = arguments
         self._trial = Trial(function, arguments) if promise.each and promise.check and not being_tried() else None
+        self._beside = Beside() if self._trial is None else self._trial.beside
         self._tags = Tags()
         self._paired = Paired(note_inputs=promise.each)
         self._broken = ""
@@ -64,6 +66,10 @@ class Capture:
         """Try it on some records, the first ones first; None: they cannot be looked at."""
         if self._trial is not None and not being_tried():
             self._trial.before(some)
+        if (self._trial is None or self._trial.believed) and not being_tried():
+            self._beside.remembers(self._function)
+            for each in self._arguments:
+                self._beside.holds(each)
 
     def calls(self, records: Any) -> Any:
         """Call the function, and give what it gives; its outputs are in ``given`` then."""
@@ -142,11 +148,11 @@ class Capture:
             return Unknown(why), (why,)
         if self._promise.each:
             believed = self._trial.note(paired.inputs) if self._trial is not None and paired.inputs else ""
-            return Spans(Column.of(paired.offsets())), (*filter(None, [believed]), *(self._trial.beside.notes(self.name) if self._trial is not None else ()))
+            return Spans(Column.of(paired.offsets())), (*filter(None, [believed]), *self._beside.notes(self.name))
         reads = paired.reads()
         if self._promise.tags is None:
-            return since_the_beginning(reads), ()
-        return tagged(np.array(self._tags.read, np.int64), np.array(self._tags.given, np.int64), reads), ()
+            return since_the_beginning(reads), (*self._beside.notes(self.name),)
+        return tagged(np.array(self._tags.read, np.int64), np.array(self._tags.given, np.int64), reads), (*self._beside.notes(self.name),)
 
 
 class Tags:

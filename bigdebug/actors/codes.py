@@ -36,6 +36,12 @@ READING = frozenset((
 ))
 """What may read a file, or another program, without Python's telling."""
 
+HEARD = frozenset((
+    "open", "read_text", "read_bytes", "read_csv", "read_fwf", "read_json", "read_excel", "read_pickle", "read_html", "read_xml", "read_stata", "read_sas", "read_spss", "load", "loadtxt",
+    "genfromtxt", "fromfile", "urlopen",
+))
+"""What reads a file, or asks another machine, and is heard of where a function is tried."""
+
 LIVE = ("py4j", "pyspark", "matplotlib.pyplot", "atexit", "signal")
 """Packages and modules whose objects and functions stand for others elsewhere: in Spark, in a figure that is drawn, in what happens to the process."""
 
@@ -117,9 +123,9 @@ def named(code: CodeType) -> Named:
     return Named(**{name: frozenset(each) for name, each in found.items()})
 
 
-def unheard_reads(code: CodeType) -> frozenset[str]:
-    """What a code names that may read unheard. Takes a microsecond."""
-    return READING.intersection(chain.from_iterable(each.co_names for each in _codes(code)))
+def reads_named(code: CodeType, heard: bool) -> frozenset[str]:
+    """What a code names that may read a file: unheard, or also what is ``heard`` of in a trial. Takes a microsecond."""
+    return (READING | HEARD if heard else READING).intersection(chain.from_iterable(each.co_names for each in _codes(code)))
 
 
 def _codes(code: CodeType) -> Iterator[CodeType]:

@@ -1,5 +1,7 @@
 """Actors in a pipeline: lineage runs through frames, generators, programs and linked actors, from file to file, both ways."""
 
+from functools import partial
+
 import pandas as pd
 import pytest
 
@@ -234,3 +236,35 @@ def test_a_file_that_was_not_there_when_a_step_was_done_may_hold_anything(tmp_pa
     flow = pipeline(actors.steps()).backward(tmp_path / "b", lines=[1])
     assert not flow.exact
     assert flow.notes == ("Nobody looked at b when 'late' had written it: it may have been changed since.",)
+
+
+def test_what_a_step_reads_besides_is_told_also_where_nothing_is_tried(tmp_path):
+    """One group, one row, all that was read: there is nothing to try, and the function holds a frame, or reads a file, all the same."""
+    (tmp_path / "rates.csv").write_text("k,r\n1,5\n")
+    (tmp_path / "in.csv").write_text("k,v\n1,2\n")
+    rates = actors.read_csv(tmp_path / "rates.csv")
+
+    def helper(frame):
+        return frame.merge(pd.read_csv(tmp_path / "rates.csv"), on="k")
+
+    steps = {
+        "one group": actors.groups(lambda frame: frame.merge(rates, on="k").groupby("k", as_index=False).sum(), by="k"),
+        "one row": actors.rows(lambda frame: frame.assign(r=frame.k.map(rates.set_index("k").r))),
+        "believed": actors.rows(partial(helper), name="believed", check=False),
+        "alone": actors.rows(lambda frame: frame.assign(r=0)),
+    }
+    for name, step in steps.items():
+        actors.to_csv(step(actors.read_csv(tmp_path / "in.csv")), tmp_path / "out.csv", index=False)
+        flow = pipeline(actors.steps()).backward("out.csv", rows=[0])
+        assert flow.exact is (name == "alone"), name
+        assert name == "alone" or any("besides its input" in note for note in flow.notes)
+    for held in (rates, lambda: open(tmp_path / "rates.csv")):
+        sums = actors.lines(lambda lines, held=held: [f"{len(list(lines))}\n"], name="sums")
+        sums(tmp_path / "in.csv", tmp_path / "out.txt")
+        assert "besides its input" in actors.steps()[-1].incomplete[-1]
+        passed = actors.generator(lambda lines, held=held: (len(line) for line in lines), name="passed")
+        assert list(passed(["a"])) == [1]
+        assert "besides its input" in actors.steps()[-1].incomplete[-1]
+    plain = actors.generator(lambda lines: (len(line) for line in lines), name="plain")
+    assert list(plain(["a"])) == [1]
+    assert actors.steps()[-1].incomplete == ()
