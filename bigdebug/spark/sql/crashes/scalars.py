@@ -27,7 +27,7 @@ def with_values(catalyst: Catalyst, node: Node, plans: Iterator[Node | None]) ->
 
     def value(subquery: Expr) -> Expr:
         plan = next(plans)
-        rows = [] if plan is None else list(catalyst.frame(plan).limit(2)._jdf.queryExecution().executedPlan().executeCollect())
+        rows = [] if plan is None else catalyst.items(catalyst.held(catalyst.frame(plan).limit(2)))
         if plan is None or len(rows) > 1:
             unknown.append(subquery)
             return subquery

@@ -56,6 +56,19 @@ class Catalyst(Expressions):
         finally:  # others may be given this thread
             sessions.setActiveSession(before.get()) if before.isDefined() else sessions.clearActiveSession()
 
+    @contextmanager
+    def settled(self) -> Iterator[None]:
+        """Within: tasks have the session's settings, which Spark hands to those of its own actions alone. Expressions that are computed as objects ask for them there."""
+        sc = self.spark.sparkContext._jsc.sc()
+        before = sc.getLocalProperties()
+        properties = before.clone()
+        properties.putAll(self.jvm.scala.jdk.javaapi.CollectionConverters.asJava(self.jsession.sessionState().conf().getAllConfs()))
+        sc.setLocalProperties(properties)
+        try:
+            yield
+        finally:
+            sc.setLocalProperties(before)
+
     # ---- what is in a tree ------------------------------------------------------------------------------------
 
     def asks_clock(self, expression: Expr) -> bool:
@@ -221,7 +234,9 @@ class Catalyst(Expressions):
 
     def held(self, frame: Any) -> Any:
         """The rows of a DataFrame as the JVM has them, in a Scala Seq."""
-        rows = frame._jdf.queryExecution().executedPlan().executeCollect()
+        plan = frame._jdf.queryExecution().executedPlan()
+        with self.settled():
+            rows = plan.executeCollect()
         return getattr(getattr(self.jvm.scala.collection.immutable, "ArraySeq$"), "MODULE$").unsafeWrapArray(rows)
 
     def first_of(self, row: Any, plan: Node) -> Expr:
