@@ -86,6 +86,10 @@ class Handles:
         false = self._handles.dropArguments(self._handles.constant(self.truth, False), 0, self._listed(owner))
         return self._handles.guardWithTest(first.asType(kind), second.asType(kind), false)
 
+    def function(self, interface: str, handle: Any) -> Any:
+        """``handle`` as an object of an interface that has a single method to be written, which takes and gives objects."""
+        return self._jvm.java.lang.invoke.MethodHandleProxies.asInterfaceInstance(self.named(interface), handle)
+
     def object_of(self, interface: str, does: Mapping[str, Any], with_all: Mapping[str, Any] = MappingProxyType({})) -> Any:
         """An object of an interface: those of its methods do so with their first argument, or ``with_all`` that they are given, an array; the others do
         nothing. It is equal to itself alone.

@@ -11,7 +11,7 @@ from bigdebug.spark.sql.crashes.grouped import of_values
 from bigdebug.spark.sql.crashes.pickles import unread
 from bigdebug.spark.sql.crashes.sizes import Sizes
 from bigdebug.spark.sql.crashes.spoiled import may_fail, spoiled
-from bigdebug.spark.sql.crashes.trials import Trial, clean, of_pairs, tamed, trials
+from bigdebug.spark.sql.crashes.trials import Trial, clean, of_pairs, tamed, trials, untellable
 from bigdebug.spark.sql.frame_runs import FrameRuns
 from bigdebug.spark.sql.plans.calls import functions_of
 from bigdebug.spark.sql.plans.catalyst import Catalyst
@@ -46,19 +46,36 @@ class Look:
             return (yield from spoiled(self._frames, self._blamed, self._query, node, at, self._unknown))
         asked = self._sizes.asked(at.step)
         for trial in trials(c, c.with_children(node, below) if below else node, asked.computed):
+            if self._mixes(at, trial):
+                return None
             yield from self._blamed.throwing(at, trial)
             if trial.input is not None:
                 below[trial.input] = clean(c, trial)
         pairs, made = placed(c, node, below)
         if pairs is not None:
+            if self._mixes(at, pairs):
+                return None
             yield from self._blamed.throwing(at, pairs)
         if functions := functions_of(c, made):
             return (yield from (self._read(at, made, functions) if reads else self._guarded(at, made, functions, how._replace(sized=asked.given))))
         values = of_values(c, made, partial(self._sizes.small, at.step))
         if values is not None:
             trial, made = values
+            if self._mixes(at, trial):
+                return None
             yield from self._blamed.throwing(at._replace(waves=at.waves.everywhere), trial)
         return made
+
+    def _mixes(self, at: At, trial: Trial) -> bool:
+        """Whether a trial cannot be told row by row, which is said then."""
+        if not untellable(self._catalyst, trial):
+            return False
+        operator = self._blamed.operator(at.node)
+        self._unknown.append(
+            f"{operator} builds maps of what is drawn, and Spark keeps something of a row that it throws on there for the next one: "
+            "which rows of it crash is not known, nor what does above it.",
+        )
+        return True
 
     def _guarded(self, at: At, node: Node, functions: list[Expr], how: Guarding) -> Looking:
         """A node that calls functions, under guard."""

@@ -18,6 +18,7 @@ from pyspark.logger import PySparkLogger
 from bigdebug.graph import CallSite
 from bigdebug.spark.collector import waiting
 from bigdebug.spark.gateway import raised_by
+from bigdebug.spark.sql.plans.builders import builds
 from bigdebug.spark.sql.plans.catalyst import Catalyst
 from bigdebug.spark.sql.plans.expressions import Expr, Node
 
@@ -68,7 +69,8 @@ class Exceptions:
         for expression in expressions if found else ():
             if not expression.deterministic():
                 continue
-            texts = self._texts(expression, columns, rows)
+            with self._catalyst.active():
+                texts = self._texts(expression, columns, rows)
             bound = self._catalyst.bound(expression, columns)
             with waiting():
                 for number, text in enumerate(texts):
@@ -89,7 +91,13 @@ class Exceptions:
         anything, throwable, function = load("java.lang.Object"), load("java.lang.Throwable"), load("java.util.function.Function")
         row, unsafe = load(f"{_CATALYST}.InternalRow"), load(f"{_CATALYST}.expressions.UnsafeRow")
 
-        evaluated = lookup.findVirtual(load(f"{_CATALYST}.expressions.Expression"), "eval", method(anything, row)).bindTo(c.bound(expression, read))
+        kind, tree, bound = load(f"{_CATALYST}.expressions.Expression"), load(f"{_CATALYST}.trees.TreeNode"), c.bound(expression, read)
+        evaluated = lookup.findVirtual(kind, "eval", method(anything, row))
+        if builds(c, expression):  # a copy for each row
+            copied = lookup.findVirtual(kind, "clone", method(tree)).bindTo(bound).asType(method(kind))
+            evaluated = handles.foldArguments(evaluated, copied)
+        else:
+            evaluated = evaluated.bindTo(bound)
         nothing = handles.dropArguments(handles.constant(anything, ""), 0, jvm.java.util.Collections.singletonList(anything))
         quiet = handles.filterReturnValue(evaluated.asType(method(anything, anything)), nothing)
         printed = lookup.findVirtual(throwable, "toString", method(load("java.lang.String")))

@@ -12,6 +12,7 @@ from pyspark.sql import functions as F
 
 from bigdebug.agents.guards.code import SMALL
 from bigdebug.spark.sql.crashes.pairs import Condition
+from bigdebug.spark.sql.plans.builders import is_computed, mixes, try_eval
 from bigdebug.spark.sql.plans.catalyst import Catalyst
 from bigdebug.spark.sql.plans.expressions import Expr, Node
 from bigdebug.spark.sql.plans.rewriting import with_inputs
@@ -82,7 +83,7 @@ def of_pairs(catalyst: Catalyst, node: Node) -> tuple[Trial | None, Node]:
         left, right = catalyst.children(node)
         whole = catalyst.all_hold(condition.others)  # as Spark computes it: what comes behind what does not hold, it does not
         trial = Trial(catalyst.inner(left, right, keys), [whole], None, left.output().length())
-        others = [catalyst.try_eval(whole)]
+        others = [try_eval(catalyst, whole)]
     else:
         trial, others = None, condition.others
     if not (keys or others):
@@ -96,12 +97,12 @@ def tamed(catalyst: Catalyst, expression: Expr) -> Expr:
         return expression
     if expression.nodeName() in _TAMED or catalyst.computes_many(expression):
         return with_inputs(catalyst, expression, lambda part: tamed(catalyst, part))
-    return catalyst.try_eval(expression)
+    return try_eval(catalyst, expression)
 
 
 def clean(catalyst: Catalyst, trial: Trial) -> Node:
     """The rows of a trial on which nothing throws."""
-    return catalyst.filter(catalyst.all_hold([catalyst.is_computed(e) for e in trial.expressions]), trial.rows)
+    return catalyst.filter(catalyst.all_hold([is_computed(catalyst, e) for e in trial.expressions]), trial.rows)
 
 
 def culpable(catalyst: Catalyst, trial: Trial) -> Node:
@@ -111,7 +112,12 @@ def culpable(catalyst: Catalyst, trial: Trial) -> Node:
 
 def throwing(catalyst: Catalyst, expressions: Sequence[Expr]) -> Expr:
     """Whether one of some expressions throws."""
-    return catalyst.negated(catalyst.all_hold([catalyst.is_computed(each) for each in expressions]))
+    return catalyst.negated(catalyst.all_hold([is_computed(catalyst, each) for each in expressions]))
+
+
+def untellable(catalyst: Catalyst, trial: Trial) -> bool:
+    """Whether rows of a trial cannot be told from one another: what one throws hangs on those before it."""
+    return any(mixes(catalyst, each) for each in trial.expressions)
 
 
 def throwing_or_large(catalyst: Catalyst, trial: Trial) -> Column:
@@ -127,7 +133,7 @@ def throwing_or_large(catalyst: Catalyst, trial: Trial) -> Column:
 
 def _is_large(catalyst: Catalyst, number: Expr) -> Column:
     """Whether a number is not small; NULL if it is NULL, or cannot be computed. (``between`` would compute it twice.)"""
-    return ~F.shiftright(catalyst.column(catalyst.try_eval(number)), _BITS).isin(0, -1)
+    return ~F.shiftright(catalyst.column(try_eval(catalyst, number)), _BITS).isin(0, -1)
 
 
 def rowwise(catalyst: Catalyst, expression: Expr) -> Iterator[Expr]:

@@ -109,12 +109,16 @@ class Expressions:
                 return self._expressions.Or(self.is_not_null(tried), self.is_null(expression.child()))
             made = self._expressions.Murmur3Hash(self.seq([expression]), 42)
         else:
-            made = self._expressions.CreateNamedStruct(self.seq([self._literals.apply("_"), expression]))
+            made = self.named([expression])
         return self._expressions.IsNotNull(self._expressions.TryEval(made))
 
     def try_eval(self, expression: Expr) -> Expr:
         """NULL where an expression throws."""
-        return self._tried_cast(expression) or self._expressions.TryEval(expression)
+        return self._tried_cast(expression) or self.tried(expression)
+
+    def tried(self, expression: Expr) -> Expr:
+        """The same, of an expression that is no cast."""
+        return self._expressions.TryEval(expression)
 
     def _tried_cast(self, expression: Expr) -> Expr | None:
         """A cast of a column that gives NULL where ``expression``, which is one, throws, and makes no exception for that, each of which takes
@@ -127,6 +131,22 @@ class Expressions:
         tried = self.with_arguments(expression, {"evalMode": self._expressions.EvalMode.TRY()})
         # Spark takes a date for one that is always a timestamp, too, which it is not ten thousand generations from now.
         return tried if tried.nullable() else None
+
+    def object_literal(self, value: Any, kind: str) -> Expr:
+        """An object of the JVM of a class, as an expression; each task has a copy of it."""
+        return self._expressions.Literal(value, self._kind_of(kind))
+
+    def invoked(self, target: Expr, method: str, gives: Any, arguments: Sequence[Expr] = ()) -> Expr:
+        """What a method of an object gives, which may be nothing: a type, or a class by its name."""
+        gives = self._kind_of(gives) if isinstance(gives, str) else gives
+        return self._expressions.objects.Invoke(target, method, gives, self.seq(arguments), self.seq([]), True, True, True)
+
+    def _kind_of(self, name: str) -> Any:
+        return self.jvm.org.apache.spark.sql.types.ObjectType(self.jvm.java.lang.Class.forName(name))
+
+    def first_known(self, expressions: Sequence[Expr]) -> Expr:
+        """The first that is not NULL; those behind it are not computed."""
+        return self._expressions.Coalesce(self.seq(expressions))
 
     def all_hold(self, conditions: Sequence[Expr]) -> Expr:
         return reduce(self._expressions.And, conditions)
@@ -205,6 +225,10 @@ class Expressions:
         kind = expression.dataType()
         lenient = kind.asNullable()
         return expression if kind.equals(lenient) else self._expressions.Cast(expression, lenient, self._nothing, self._expressions.EvalMode.LEGACY())
+
+    def named(self, expressions: Sequence[Expr]) -> Expr:
+        """A struct of expressions as they are, of fields ``_0``, ``_1``, ..."""
+        return self._expressions.CreateNamedStruct(self.seq([part for i, e in enumerate(expressions) for part in (self._literals.apply(f"_{i}"), e)]))
 
     def named_struct(self, columns: Sequence[Expr]) -> Expr:
         """A struct of columns, by their names."""
