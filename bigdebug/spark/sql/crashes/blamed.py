@@ -87,7 +87,7 @@ class Blamed:
         behind = None if trial.finding is not None else self._behind.setdefault(
             (at.step, trial.input), Behind(lambda: self._frames.aside(c.frame(self._sourced(culpable(c, trial))), apart=True)),
         )
-        if trial.sized:
+        if trial.sized and all(each.deterministic() for each in trial.expressions):
             rows = 0
             for held in at.waves.held(c.plan(c.frame(trial.rows).filter(throwing_or_large(c, trial)))):
                 thrown = self._exceptions.thrown(trial.expressions, trial.rows, held)

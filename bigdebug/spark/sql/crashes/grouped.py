@@ -81,4 +81,5 @@ def of_values(catalyst: Catalyst, node: Node, small: Small) -> tuple[Trial, Node
     if not tried:
         return None
     trial = Trial(values.rows, tried, None)
-    return trial, catalyst.project([tamed(catalyst, result) for result in values.output], clean(catalyst, trial))
+    left, drawn = clean(catalyst, trial)
+    return trial, catalyst.project([tamed(catalyst, result, drawn) for result in values.output], left)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -11,7 +12,7 @@ from bigdebug.spark.sql.crashes.grouped import of_values
 from bigdebug.spark.sql.crashes.pickles import unread
 from bigdebug.spark.sql.crashes.sizes import Sizes
 from bigdebug.spark.sql.crashes.spoiled import may_fail, spoiled
-from bigdebug.spark.sql.crashes.trials import Trial, clean, of_pairs, tamed, trials, untellable
+from bigdebug.spark.sql.crashes.trials import Drawn, Trial, clean, of_pairs, tamed, trials, untellable, without
 from bigdebug.spark.sql.frame_runs import FrameRuns
 from bigdebug.spark.sql.plans.calls import functions_of
 from bigdebug.spark.sql.plans.catalyst import Catalyst
@@ -20,12 +21,12 @@ from bigdebug.spark.sql.plans.expressions import Expr, Node
 from bigdebug.spark.sql.plans.rewriting import with_expressions
 
 
-def placed(catalyst: Catalyst, node: Node, below: list[Node]) -> tuple[Trial | None, Node]:
-    """A node over its inputs, with NULL for what throws in it; of a join, also what is to be tried on pairs."""
+def placed(catalyst: Catalyst, node: Node, below: list[Node], drawn: Sequence[Drawn] = ()) -> tuple[Trial | None, Node]:
+    """A node over its inputs, with NULL for what throws in it, and what was drawn; of a join, also what is to be tried on pairs."""
     made = catalyst.with_children(node, below) if below else node
     if made.nodeName() == "Join":
         return of_pairs(catalyst, made)
-    return None, with_expressions(catalyst, made, partial(tamed, catalyst)) if below else made
+    return None, with_expressions(catalyst, made, partial(tamed, catalyst, drawn=drawn)) if below else made
 
 
 class Look:
@@ -41,17 +42,24 @@ class Look:
 
     def of(self, at: At, node: Node, below: list[Node], how: Guarding, reads: bool) -> Looking:
         """What is found at a node over inputs on which nothing throws; with ``reads``, what Spark cannot read of what its functions give."""
-        c = self._catalyst
         if not below and may_fail(node):
             return (yield from spoiled(self._frames, self._blamed, self._query, node, at, self._unknown))
+        drawn: list[Drawn] = []
+        made = yield from self._found(at, node, below, how, reads, drawn)
+        return made if made is None or not drawn else without(self._catalyst, made, drawn)
+
+    def _found(self, at: At, node: Node, below: list[Node], how: Guarding, reads: bool, drawn: list[Drawn]) -> Looking:
+        """The same; what is not deterministic is added to ``drawn``, and may be among the columns."""
+        c = self._catalyst
         asked = self._sizes.asked(at.step)
         for trial in trials(c, c.with_children(node, below) if below else node, asked.computed):
             if self._mixes(at, trial):
                 return None
             yield from self._blamed.throwing(at, trial)
             if trial.input is not None:
-                below[trial.input] = clean(c, trial)
-        pairs, made = placed(c, node, below)
+                below[trial.input], known = clean(c, trial)
+                drawn += known
+        pairs, made = placed(c, node, below, drawn)
         if pairs is not None:
             if self._mixes(at, pairs):
                 return None

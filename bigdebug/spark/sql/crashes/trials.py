@@ -59,6 +59,13 @@ class Trial(NamedTuple):
     sized: Sequence[Expr] = ()
 
 
+class Drawn(NamedTuple):
+    """What is not deterministic, and what it gave, as an expression over the rows that it was computed of."""
+
+    expression: Expr
+    value: Expr
+
+
 def trials(catalyst: Catalyst, node: Node, sized: Sequence[Expr] = ()) -> Iterator[Trial]:
     """What a node computes of the rows of its inputs, on which nothing below throws."""
     inputs = catalyst.children(node)
@@ -91,18 +98,42 @@ def of_pairs(catalyst: Catalyst, node: Node) -> tuple[Trial | None, Node]:
     return trial, catalyst.with_arguments(node, {"condition": catalyst.some(catalyst.all_hold([*keys, *others]))})
 
 
-def tamed(catalyst: Catalyst, expression: Expr) -> Expr:
-    """The expression with NULL for what throws in it: the optimizer may compute it before the rows are gone on which it does."""
+def tamed(catalyst: Catalyst, expression: Expr, drawn: Sequence[Drawn] = ()) -> Expr:
+    """The expression with NULL for what throws in it: the optimizer may compute it before the rows are gone on which it does. What was ``drawn`` is read.
+
+    What is not deterministic, and was not drawn, stays as it is. Spark computes it where it stands, and what throws there then is not to become NULL.
+    """
     if not _may_throw(catalyst, expression):
         return expression
+    for known in drawn:
+        if expression.equals(known.expression):
+            return known.value
     if expression.nodeName() in _TAMED or catalyst.computes_many(expression):
-        return with_inputs(catalyst, expression, lambda part: tamed(catalyst, part))
-    return try_eval(catalyst, expression)
+        return with_inputs(catalyst, expression, lambda part: tamed(catalyst, part, drawn))
+    return try_eval(catalyst, expression) if expression.deterministic() else expression
 
 
-def clean(catalyst: Catalyst, trial: Trial) -> Node:
-    """The rows of a trial on which nothing throws."""
-    return catalyst.filter(catalyst.all_hold([is_computed(catalyst, e) for e in trial.expressions]), trial.rows)
+def clean(catalyst: Catalyst, trial: Trial) -> tuple[Node, list[Drawn]]:
+    """The rows of a trial on which nothing throws, and what was computed of them: what is not deterministic is computed once, and stands in more columns.
+
+    Computed again of the rows that are left, it would be something else, and might throw.
+    """
+    c = catalyst
+    steady, others = _split(trial.expressions)
+    columns = [c.alias(try_eval(c, c.named([each])), "drawn") for each in others]
+    rows = c.extended(trial.rows, columns) if columns else trial.rows
+    known = [column.toAttribute() for column in columns]
+    left = c.filter(c.all_hold([*map(c.is_not_null, known), *(is_computed(c, each) for each in steady)]), rows)
+    return left, [Drawn(each, c.field(column, 0)) for each, column in zip(others, known, strict=True)]
+
+
+def without(catalyst: Catalyst, node: Node, drawn: Sequence[Drawn]) -> Node:
+    """A node without the columns that what was drawn stands in."""
+    c = catalyst
+    more = {c.children(each.value)[0].exprId().id() for each in drawn}
+    columns = c.items(node.output())
+    left = [column for column in columns if column.exprId().id() not in more]
+    return node if len(left) == len(columns) else c.project(left, node)
 
 
 def culpable(catalyst: Catalyst, trial: Trial) -> Node:
@@ -111,8 +142,19 @@ def culpable(catalyst: Catalyst, trial: Trial) -> Node:
 
 
 def throwing(catalyst: Catalyst, expressions: Sequence[Expr]) -> Expr:
-    """Whether one of some expressions throws."""
-    return catalyst.negated(catalyst.all_hold([is_computed(catalyst, each) for each in expressions]))
+    """Whether one of some expressions throws. What draws does so on each row, whatever else throws on it."""
+    c = catalyst
+    steady, others = _split(expressions)
+    found = [c.negated(c.all_hold([is_computed(c, each) for each in steady]))] if steady else []
+    if others:
+        found.insert(0, c.greatest([c.negated(is_computed(c, each)) for each in others]))
+    return reduce(c.one_holds, found)
+
+
+def _split(expressions: Sequence[Expr]) -> tuple[list[Expr], list[Expr]]:
+    """Those that are deterministic, and those that are not."""
+    steady = [bool(each.deterministic()) for each in expressions]
+    return [e for e, is_so in zip(expressions, steady) if is_so], [e for e, is_so in zip(expressions, steady) if not is_so]
 
 
 def untellable(catalyst: Catalyst, trial: Trial) -> bool:
@@ -202,7 +244,11 @@ def _trial(catalyst: Catalyst, rows: Node, expressions: list[Expr], number: int)
 
 
 def _may_throw(catalyst: Catalyst, expression: Expr) -> bool:
-    """Whether something in an expression may throw; of what draws numbers, or asks the task, without reading a row, it is known not to."""
+    """Whether something in an expression may throw; of what draws numbers, or asks the task, it is known not to."""
     if expression.nodeName() in _QUIET:
         return any(_may_throw(catalyst, part) for part in catalyst.children(expression))
-    return bool(expression.references().nonEmpty() or (expression.deterministic() and not catalyst.is_a(expression, _BOUND)))
+    if expression.references().nonEmpty():
+        return True
+    if expression.deterministic():
+        return not catalyst.is_a(expression, _BOUND)
+    return any(part.nodeName() != "Literal" for part in catalyst.children(expression))

@@ -154,6 +154,10 @@ class Expressions:
     def one_holds(self, one: Expr, other: Expr) -> Expr:
         return self._expressions.Or(one, other)
 
+    def greatest(self, values: Sequence[Expr]) -> Expr:
+        """The greatest of some values, all of which are computed; whether one of some conditions holds."""
+        return self._expressions.Greatest(self.seq(values)) if len(values) > 1 else values[0]
+
     def equal(self, one: Expr, other: Expr) -> Expr:
         return self._expressions.EqualTo(one, other)
 

@@ -1,0 +1,41 @@
+"""Crash culprits of expressions that give something else each time: a query goes on with what was drawn of the rows that are left (FEATURES B1, B3)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.spark.test_sql_culprits import culprits_of
+
+DRAWS = {
+    "if(rand(7) < 0.5, cast(concat('x', id) as int), 0)": "if(rand(7) < 0.5, null, 0)",
+    "10 / (monotonically_increasing_id() - 5 + 0 * id)": "try_divide(10, monotonically_increasing_id() - 5 + 0 * id)",
+    "if(rand(7) < 0.5, 1 / (id - 1), 0) + if(rand(8) < 0.5, 1 / (id - 6), 0)": "if(rand(7) < 0.5, try_divide(1, id - 1), 0) + if(rand(8) < 0.5, try_divide(1, id - 6), 0)",
+}
+
+
+@pytest.mark.many
+@pytest.mark.parametrize("drawn", DRAWS)
+def test_rows_keep_what_was_drawn_of_them(drawn: str, dbg: Any, spark: Any) -> None:
+    rows = spark.range(0, 8, 1, 1)
+    drew = {row.id: row.q for row in rows.selectExpr("id", f"{DRAWS[drawn]} q").collect()}
+    left = {number: q for number, q in drew.items() if q is not None}
+    assert 0 < len(left) < 8
+    frame = rows.selectExpr("id", f"{drawn} q")
+    culprits = culprits_of(dbg, frame)
+    assert [c.record.id for c in culprits] == [number for number in range(8) if number not in left]
+    assert {row.id: row.q for row in dbg.runs[-1].resume(skip=True).result} == left
+    with dbg.capture(on_crash="skip"):
+        assert {row.id: row.q for row in frame.collect()} == left
+    above = rows.where(f"{drawn} > -100")
+    assert len(culprits_of(dbg, above)) == 8 - len(left)
+    assert [row.id for row in dbg.runs[-1].resume(skip=True).result] == [*left]
+
+
+def test_two_that_draw_do_so_on_each_row(dbg: Any, spark: Any) -> None:
+    rows = spark.range(0, 40, 1, 1)
+    drew = rows.selectExpr("id", "rand(7) < 0.3 a", "rand(8) < 0.3 b").collect()
+    frame = rows.selectExpr("id", "if(rand(7) < 0.3, cast(concat('x', id) as int), 0) a", "if(rand(8) < 0.3, cast(concat('y', id) as int), 0) b")
+    assert [c.record.id for c in culprits_of(dbg, frame)] == [row.id for row in drew if row.a or row.b]
+    assert list(map(tuple, dbg.runs[-1].resume(skip=True).result)) == [(row.id, 0, 0) for row in drew if not (row.a or row.b)]
