@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import random
 from typing import Any
 
 import pytest
+from pyspark.sql import functions as F
 
 from tests.spark.test_sql_culprits import culprits_of
 
@@ -39,3 +41,18 @@ def test_two_that_draw_do_so_on_each_row(dbg: Any, spark: Any) -> None:
     frame = rows.selectExpr("id", "if(rand(7) < 0.3, cast(concat('x', id) as int), 0) a", "if(rand(8) < 0.3, cast(concat('y', id) as int), 0) b")
     assert [c.record.id for c in culprits_of(dbg, frame)] == [row.id for row in drew if row.a or row.b]
     assert list(map(tuple, dbg.runs[-1].resume(skip=True).result)) == [(row.id, 0, 0) for row in drew if not (row.a or row.b)]
+
+
+@pytest.mark.many
+@pytest.mark.parametrize("arrow", [False, True])
+def test_a_function_that_draws_in_secret_is_called_once_of_a_row(arrow: bool, dbg: Any, spark: Any) -> None:
+    coin = F.udf(lambda n: random.randrange(2), "int", useArrow=arrow)
+    tossed = spark.range(0, 200, 1, 1).select("id", coin("id").alias("r"))
+    culprits_of(dbg, tossed.selectExpr("id", "r", "10 / r q"))
+    result = dbg.runs[-1].resume(skip=True).result
+    assert 0 < len(result) < 200
+    assert {(row.r, row.q) for row in result} == {(1, 10.0)}
+    culprits_of(dbg, tossed.selectExpr("id", "10 / r q"))
+    assert {row.q for row in dbg.runs[-1].resume(skip=True).result} == {10.0}
+    culprits_of(dbg, tossed.selectExpr("id % 2 k", "10 / r q").groupBy("k").agg(F.count("*").alias("n"), F.count("q").alias("some")))
+    assert [row.n == row.some for row in dbg.runs[-1].resume(skip=True).result] == [True, True]

@@ -18,7 +18,7 @@ from bigdebug.spark.crashes import ended
 from bigdebug.spark.interruption import planning
 from bigdebug.spark.sql.crashes.blamed import At, Blamed, Input, Looking
 from bigdebug.spark.sql.crashes.finished import Finished
-from bigdebug.spark.sql.crashes.folding import planned
+from bigdebug.spark.sql.crashes.folding import call_once, planned
 from bigdebug.spark.sql.crashes.glance import Glance
 from bigdebug.spark.sql.crashes.grouped import of_values
 from bigdebug.spark.sql.crashes.looking import Look, placed
@@ -148,7 +148,10 @@ class FrameDiagnosis:
     @cached_property
     def _steps(self) -> list[Step]:
         try:
-            return steps_of(self._catalyst, planned(self._catalyst, Catalyst.plan(self._asked)))
+            steps = steps_of(self._catalyst, planned(self._catalyst, Catalyst.plan(self._asked)))
+            if any(self._catalyst.runs_code(step.node) for step in steps):
+                call_once(self._catalyst)
+            return steps
         except (PySparkException, Py4JError) as trouble:
             if is_cancelled(self._catalyst, trouble):
                 raise

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
@@ -9,6 +11,8 @@ from bigdebug.spark.sql.plans.catalyst import Catalyst
 from bigdebug.spark.sql.plans.expressions import Node
 
 _EXCLUDED = "spark.sql.optimizer.excludedRules"
+
+_OPTIMIZER = "org.apache.spark.sql.catalyst.optimizer"
 
 _COMPUTING = ("ConstantFolding", "ConvertToLocalRelation", "ConstantPropagation")
 """Rules that compute expressions: those that read no column, and projections and filters of rows that stand in the query. The last one makes
@@ -26,11 +30,22 @@ def planned(catalyst: Catalyst, plan: Node) -> Node:
         made = catalyst.frame(plan)._jdf.queryExecution().optimizedPlan()
         return catalyst.jsession.sessionState().optimizer().execute(plan) if _fills_caches(catalyst, made) else made
     except (PySparkException, Py4JError):
-        conf = catalyst.jsession.conf()
-        known = conf.getOption(_EXCLUDED)
-        rules = [f"org.apache.spark.sql.catalyst.optimizer.{rule}" for rule in _COMPUTING]
-        conf.set(_EXCLUDED, ",".join([*([known.get()] if known.isDefined() and known.get() else []), *rules]))
+        _exclude(catalyst, _COMPUTING)
         return catalyst.frame(plan)._jdf.queryExecution().optimizedPlan()
+
+
+def call_once(catalyst: Catalyst) -> None:
+    """From now on the session of ``catalyst``, one of ours, leaves filters where they stand, above functions of the user's.
+
+    Spark puts a filter on what a function gives below the function, and calls it there and again above. One that draws in secret gives something else then.
+    """
+    _exclude(catalyst, ("PushDownPredicates",))
+
+
+def _exclude(catalyst: Catalyst, rules: Sequence[str]) -> None:
+    conf = catalyst.jsession.conf()
+    known = conf.getOption(_EXCLUDED)
+    conf.set(_EXCLUDED, ",".join([*([known.get()] if known.isDefined() and known.get() else []), *(f"{_OPTIMIZER}.{rule}" for rule in rules)]))
 
 
 def _fills_caches(catalyst: Catalyst, plan: Node) -> bool:
