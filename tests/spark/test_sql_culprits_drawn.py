@@ -6,6 +6,7 @@ import random
 from typing import Any
 
 import pytest
+from pyspark.ml.feature import StringIndexer, VectorAssembler
 from pyspark.sql import functions as F
 
 from tests.spark.test_sql_culprits import culprits_of
@@ -56,3 +57,20 @@ def test_a_function_that_draws_in_secret_is_called_once_of_a_row(arrow: bool, db
     assert {row.q for row in dbg.runs[-1].resume(skip=True).result} == {10.0}
     culprits_of(dbg, tossed.selectExpr("id % 2 k", "10 / r q").groupBy("k").agg(F.count("*").alias("n"), F.count("q").alias("some")))
     assert [row.n == row.some for row in dbg.runs[-1].resume(skip=True).result] == [True, True]
+
+
+def test_functions_of_sparks_that_are_said_to_draw_tell_what_they_throw(dbg: Any, spark: Any) -> None:
+    rows = spark.createDataFrame([(0, 1.0, "a"), (1, None, "a"), (2, 3.0, "b")], "id int, v double, s string").coalesce(1)
+    (null,) = culprits_of(dbg, VectorAssembler(inputCols=["v"], outputCol="made").transform(rows))
+    assert null.record.id == 1
+    assert "Encountered null while assembling a row" in null.message
+    model = StringIndexer(inputCol="s", outputCol="number").fit(rows.where("id < 2"))
+    (unseen,) = culprits_of(dbg, model.transform(rows.select("id", "s")))
+    assert unseen.record.id == 2
+    assert "Unseen label: b" in unseen.message
+    assert [row.id for row in dbg.runs[-1].resume(skip=True).result] == [0, 1]
+
+
+def test_what_is_drawn_says_that_a_row_does_not_throw_by_itself(dbg: Any, spark: Any) -> None:
+    (culprit,) = culprits_of(dbg, spark.range(0, 8, 1, 1).selectExpr("id", "10 / (monotonically_increasing_id() - 5) q"))
+    assert (culprit.record.id, culprit.message) == (5, "it throws in this query, and not by itself")

@@ -26,6 +26,8 @@ _LOGGERS = ("DataFrameQueryContextLogger", "SQLQueryContextLogger")
 
 _CATALYST = "org.apache.spark.sql.catalyst"
 
+_NONDETERMINISTIC = f"{_CATALYST}.expressions.Nondeterministic"
+
 _CONTEXT = re.compile(r"\n(?=== (?:SQL|DataFrame))")
 """Where the text of an exception comes to the place of the query."""
 
@@ -51,7 +53,7 @@ class Thrown(NamedTuple):
 
 
 UNREPEATED = Thrown("Exception", "it throws in this query, and not by itself")
-"""Of rows on which none of the expressions throws when it is computed on the row alone."""
+"""Of rows on which none of the expressions throws when it is computed on the row alone, or which draw."""
 
 
 class Exceptions:
@@ -67,7 +69,7 @@ class Exceptions:
         found = [UNREPEATED] * int(rows.length())
         columns = self._catalyst.items(plan.output()) if found else []
         for expression in expressions if found else ():
-            if not expression.deterministic():
+            if _draws(self._catalyst, expression):
                 continue
             with self._catalyst.active():
                 texts = self._texts(expression, columns, rows)
@@ -135,6 +137,13 @@ class Exceptions:
             self._places[place] = (_line(contexts[0]), contexts[0].summary().strip()) if len(contexts) else (None, "")
         self._known[text] = Thrown(_NAMES[kind], message, *self._places[place])
         return self._known[text]
+
+
+def _draws(catalyst: Catalyst, expression: Expr) -> bool:
+    """Whether an expression draws numbers, or asks the task: of the row alone it would give something else. A function is only said to, and is called."""
+    if expression.deterministic():
+        return False
+    return catalyst.is_a(expression, _NONDETERMINISTIC) or any(_draws(catalyst, part) for part in catalyst.children(expression))
 
 
 def _split(jvm: Any, texts: Any) -> list[str]:
