@@ -148,7 +148,7 @@ class FrameDiagnosis:
     @cached_property
     def _steps(self) -> list[Step]:
         try:
-            steps = steps_of(self._catalyst, planned(self._catalyst, Catalyst.plan(self._asked)))
+            steps = steps_of(self._catalyst, *planned(self._catalyst, Catalyst.plan(self._asked)))
             if any(self._catalyst.runs_code(step.node) for step in steps):
                 call_once(self._catalyst)
             return steps

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
+from bigdebug.spark.sql.crashes.filling import Filling
 from bigdebug.spark.sql.plans.catalyst import Catalyst
 from bigdebug.spark.sql.plans.expressions import Node
 
@@ -20,18 +21,18 @@ such expressions: where ``k = 0`` is asked, it puts 0 in the place of ``k`` in w
 """
 
 
-def planned(catalyst: Catalyst, plan: Node) -> Node:
-    """The plan that Spark makes of an analyzed one. Where something throws while it is optimized, that is left for the rows to throw.
+def planned(catalyst: Catalyst, plan: Node) -> tuple[Node, list[Node]]:
+    """The plan that Spark makes of an analyzed one, over what fills its caches, and the plans that do. Where something throws while it is optimized,
+    that is left for the rows to throw.
 
     From then on the session of ``catalyst`` leaves it to them, too: the session is to be one of ours. Raises what Spark does if
     the query cannot be planned for another reason.
     """
     try:
-        made = catalyst.frame(plan)._jdf.queryExecution().optimizedPlan()
-        return catalyst.jsession.sessionState().optimizer().execute(plan) if _fills_caches(catalyst, made) else made
+        return _made(catalyst, plan)
     except (PySparkException, Py4JError):
         _exclude(catalyst, _COMPUTING)
-        return catalyst.frame(plan)._jdf.queryExecution().optimizedPlan()
+        return _made(catalyst, plan)
 
 
 def call_once(catalyst: Catalyst) -> None:
@@ -48,7 +49,6 @@ def _exclude(catalyst: Catalyst, rules: Sequence[str]) -> None:
     conf.set(_EXCLUDED, ",".join([*([known.get()] if known.isDefined() and known.get() else []), *(f"{_OPTIMIZER}.{rule}" for rule in rules)]))
 
 
-def _fills_caches(catalyst: Catalyst, plan: Node) -> bool:
-    """Whether a plan reads of caches, and of none that is full: what fails may be what fills them, so they are planned as if they were not there."""
-    caches = [leaf for leaf in catalyst.leaves(plan) if leaf.nodeName() == "InMemoryRelation"]
-    return bool(caches) and not any(cache.cacheBuilder().isCachedColumnBuffersLoaded() for cache in caches)
+def _made(catalyst: Catalyst, plan: Node) -> tuple[Node, list[Node]]:
+    filling = Filling(catalyst)
+    return filling.opened(catalyst.frame(plan)._jdf.queryExecution().optimizedPlan()), filling.plans

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Container, Sequence
 from typing import NamedTuple
 
 from bigdebug.spark.sql.crashes import grouped, pushed
@@ -29,12 +29,22 @@ def through(catalyst: Catalyst, plan: Node, names: Container[str]) -> Node:
     return plan
 
 
-def steps_of(catalyst: Catalyst, plan: Node) -> list[Step]:
-    """The nodes of a plan, the sources first."""
+def steps_of(catalyst: Catalyst, plan: Node, shared: Sequence[Node] = ()) -> list[Step]:
+    """The nodes of a plan, the sources first; those of plans in it that are ``shared`` once, wherever they are read."""
     found: list[Step] = []
-    asks = catalyst.asks_plan(plan)
+    asks = any(map(catalyst.asks_plan, (plan, *shared)))
+    ends: dict[int, int] = {}
+    """The last nodes of those that are shared, by their numbers."""
 
     def add(node: Node) -> int:
+        part = next((number for number, each in enumerate(shared) if node.equals(each)), None)
+        if part is None:
+            return add_itself(node)
+        if part not in ends:
+            ends[part] = add_itself(node)
+        return ends[part]
+
+    def add_itself(node: Node) -> int:
         node = written = as_written(catalyst, pushed.without_pruning(catalyst, node))
         if node.nodeName() == "Aggregate" and functions_of(catalyst, node):
             node = grouped.apart(catalyst, node) or node
