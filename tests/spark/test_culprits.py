@@ -639,3 +639,23 @@ def in_fours(records: Iterator[list[int]]) -> Iterator[list[int]]:
 def test_functions_over_iterators_that_change_their_records(function: Any, records: list[Any], bad: Any, dbg: Any) -> None:
     found = culprits_of(dbg, dbg.context.parallelize(records, 1).mapPartitions(function).collect)
     assert [(c.record, [s.record for s in c.sources]) for c in found] == [(bad, [bad])]
+
+
+def test_records_that_are_taken_one_by_one(dbg: Any) -> None:
+    texts = dbg.context.parallelize(["1", "x", "2", "3", "4", "y"], 3).map(int)
+    with pytest.raises(Exception, match="invalid literal") as raised, dbg.capture() as run:
+        list(texts.toLocalIterator())
+    assert "crashed with ValueError" in raised.value.__notes__[0]
+    assert (run.action, run.status) == ("toLocalIterator", "failed")
+    assert told(run.culprits) == [("x", "ValueError", ["x"]), ("y", "ValueError", ["y"])]
+    assert run.culprits.unknown == []
+    assert list(run.resume(skip=True).result) == [1, 2, 3, 4]
+    assert list(run.resume(repair=lambda text: "7").result) == [1, 7, 2, 3, 4, 7]
+
+
+def test_records_behind_a_shuffle_that_are_taken_one_by_one(dbg: Any) -> None:
+    numbers = dbg.context.parallelize(range(8), 2).map(lambda n: (n % 2, n)).groupByKey(2).mapValues(lambda some: 1 // (1 - len(list(some)) // 4))
+    with pytest.raises(Exception, match="ZeroDivisionError"), dbg.capture() as run:
+        list(numbers.toLocalIterator(prefetchPartitions=True))
+    assert sorted(culprit.record[0] for culprit in run.culprits) == [0, 1]
+    assert list(run.resume(skip=True).result) == []

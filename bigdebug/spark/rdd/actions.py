@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +13,7 @@ from bigdebug.spark.callers import called_by_user
 from bigdebug.spark.rdd.recorded import PLAIN, Recorded
 
 if TYPE_CHECKING:
+    from bigdebug.spark.rdd.action import Action
     from bigdebug.spark.rdd.recorder import Recorder
 
 ACTIONS = (
@@ -31,8 +32,12 @@ class Actions(Recorded):
     @functools.wraps(RDD.toLocalIterator)
     def toLocalIterator(self: Any, prefetchPartitions: bool = False) -> Any:
         recorder = self._recorder
+
+        def again() -> Iterator[Any]:
+            return iter(list(self.toLocalIterator(prefetchPartitions)))  # it ends with the last of its records
+
         with recorder.interruptible():
-            action = recorder.begin("toLocalIterator", self)
+            action = recorder.begin("toLocalIterator", self, again)
             if action is None:
                 return PLAIN.toLocalIterator(self, prefetchPartitions)
             status = "failed"
@@ -40,26 +45,29 @@ class Actions(Recorded):
                 with _called_by_user(recorder, "toLocalIterator"):
                     records = PLAIN.toLocalIterator(self, prefetchPartitions)
                 status = "partial"
+            except BaseException as problem:
+                action.problem = problem
+                raise
             finally:
                 recorder.leave(action)
                 if status == "failed":
                     recorder.finish(action, status)
-        return _followed(records, functools.partial(recorder.finish, action))
+        return _followed(records, recorder, action)
 
 
-def _followed(records: Iterator[Any], finish: Callable[[str], None]) -> Iterator[Any]:
-    """The records; the run is finished when they are exhausted, or when nobody wants more of them."""
+def _followed(records: Iterator[Any], recorder: Recorder, action: Action) -> Iterator[Any]:
+    """The records; the run is finished when they are exhausted, when nobody wants more of them, or when one crashes."""
     status = "partial"
     try:
         yield from records
         status = "succeeded"
     except GeneratorExit:
         raise
-    except BaseException:
-        status = "failed"
+    except BaseException as problem:
+        status, action.problem = "failed", problem
         raise
     finally:
-        finish(status)
+        recorder.finish(action, status)
 
 
 def _called_by_user(recorder: Recorder, name: str) -> AbstractContextManager[Any]:
