@@ -372,3 +372,20 @@ def test_names_of_rows_in_a_repaired_row_count(dbg: Any, spark: Any) -> None:
     run = failed(dbg, rows.select(plain("v").alias("n"), "s"))
     (row,) = run.resume(repair=lambda row: Row(v="1", s=Row(b=20, a=10))).result
     assert (row.n, row.s.a, row.s.b) == (1, 10, 20)
+
+
+def test_why_a_query_is_not_resumed_is_said_once(dbg: Any, flights: Any, tmp_path: Path) -> None:
+    @F.udf("int", useArrow=False)
+    def once(text):  # type: ignore[no-untyped-def]
+        mark = tmp_path / "been here"
+        if not mark.exists():
+            mark.touch()
+            raise OSError("the first time")
+        return 1
+
+    run = failed(dbg, flights.coalesce(1).select(once("dep")))
+    with pytest.raises(ReplayError) as refused:
+        run.resume(skip=True)
+    said = str(refused.value)
+    assert said.count("No row crashed by itself") == 1
+    assert ".." not in said

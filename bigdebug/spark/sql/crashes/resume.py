@@ -113,7 +113,7 @@ class FrameResume:
             culprits = _all(found)
             if not culprits:
                 raise ReplayError(
-                    f"No row crashed by itself when the query was run again, so there is none to leave out. {' '.join(found.unknown)}".strip(),
+                    f"There is no row to leave out, or to repair. {_said(found)}",
                     remedy="See what the action's own exception says, and call it again.",
                 )
             new = repairing.undecided(culprits)
@@ -130,7 +130,7 @@ class FrameResume:
             raise ReplayError(f"Rows in the place of those that crashed still crash after {ROUNDS} rounds", remedy="Repair them in the input, or leave them out with skip=True.")
         if diagnosis.frame is None:
             raise ReplayError(
-                f"Not all of the query can be run without its culprits: {' '.join(found.unknown)}", remedy="Filter them out of the input.",
+                f"Not all of the query can be run without its culprits: {_said(found)}", remedy="Filter them out of the input.",
             )
         diagnosis.check_places(repairing.besides)
         again = {id(culprit) for culprit in self._in_the_place(culprits)}
@@ -149,6 +149,11 @@ class FrameResume:
         """Those that the run did not have: they came in the place of others. None, if not all that it had are known."""
         known = self._run.culprits
         return others(culprits, Counter(map(key_of, known.known))) if known.complete else []
+
+
+def _said(culprits: Culprits) -> str:
+    """What is not known of culprits, as the end of a sentence."""
+    return " ".join(culprits.unknown).rstrip(".")
 
 
 def _all(culprits: Culprits) -> list[CrashCulprit]:
