@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
+from itertools import chain
 from typing import Any
 
 from bigdebug.spark.sql.crashes.blamed import At, Blamed, Looking
 from bigdebug.spark.sql.crashes.crashing import crashing
 from bigdebug.spark.sql.crashes.grouped import of_values
+from bigdebug.spark.sql.crashes.observed import observed
 from bigdebug.spark.sql.crashes.pickles import unread
 from bigdebug.spark.sql.crashes.sizes import Sizes
 from bigdebug.spark.sql.crashes.spoiled import may_fail, spoiled
@@ -52,7 +54,8 @@ class Look:
         """The same; what is not deterministic is added to ``drawn``, and may be among the columns."""
         c = self._catalyst
         asked = self._sizes.asked(at.step)
-        for trial in trials(c, c.with_children(node, below) if below else node, asked.computed):
+        over = c.with_children(node, below) if below else node
+        for trial in chain(trials(c, over, asked.computed), observed(c, over)):
             if self._mixes(at, trial):
                 return None
             yield from self._blamed.throwing(at, trial)
