@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from typing import Any
 
+import pandas as pd
+import pyarrow as pa
 import pytest
 from pyspark.sql import functions as F
 
@@ -26,5 +29,79 @@ def bad(culprits: Any) -> list[int]:
 def test_rows_that_an_observed_metric_throws_on(dbg: Any, rows: Any) -> None:
     assert bad(culprits_of(dbg, rows.observe("o", F.sum(F.col("v").cast("int")), F.count("id")).where("id < 6"))) == BAD
     assert [row.id for row in dbg.runs[-1].resume(skip=True).result] == [0, 1, 2, 3, 5]
+
+
+def _is_bad(frame: Any) -> bool:
+    return any(str(value).startswith("x") for value in frame["v"])
+
+
+UNFIT: dict[str, Callable[[Any], Any]] = {
+    "a column less": lambda d: d[["id"]] if _is_bad(d) else d,
+    "another column": lambda d: d.rename(columns={"v": "w"}) if _is_bad(d) else d,
+    "a column more": lambda d: d.assign(w=1) if _is_bad(d) else d,
+    "another type": lambda d: d.assign(id=d["v"]) if _is_bad(d) else d,
+    "numbers for text": lambda d: d.assign(v=[1] * len(d)).astype({"v": object}) if _is_bad(d) else d,
+    "no frame": lambda d: None if _is_bad(d) else d,
+}
+
+
+@pytest.mark.parametrize("way", UNFIT)
+def test_groups_of_which_a_function_gives_what_does_not_fit(way: str, dbg: Any, rows: Any) -> None:
+    given = UNFIT[way]
+    frame = rows.groupBy(F.col("id") % 5).applyInPandas(given, "id int, v string")
+    assert bad(culprits_of(dbg, frame)) == BAD
+    assert sorted(row.id for row in dbg.runs[-1].resume(skip=True).result) == [i for i in range(12) if i not in BAD]
+
+
+def test_what_fits_by_being_cut_or_cast_is_not_blamed(dbg: Any, spark: Any) -> None:
+    rows = spark.createDataFrame([(i, f"x{i}") for i in range(6)], "id int, v string")
+    spark.conf.set("spark.sql.execution.pandas.convertToArrowArraySafely", "false")
+
+    def given(frame: Any) -> Any:
+        if (frame["id"] == 4).any():
+            return frame[["id"]]
+        odd = frame.assign(f=1.5, c=frame["v"].astype("category"), d=pd.Timestamp(2020, 1, 1).date(), m=[{"a": 1}] * len(frame), s=[(1, "b")] * len(frame), n=None, t=pd.Timestamp(2020, 1, 1))
+        return pd.DataFrame() if (frame["id"] == 3).any() else odd[[*reversed(odd.columns)]]
+
+    kind = "id int, v string, f int, c string, d date, m map<string, int>, s struct<a: int, b: string>, n string, t timestamp"
+    frame = rows.groupBy("id").applyInPandas(given, kind)
+    try:
+        assert bad(culprits_of(dbg, frame)) == [4]
+        assert sorted(row.id for row in dbg.runs[-1].resume(skip=True).result) == [0, 1, 2, 5]
+    finally:
+        spark.conf.unset("spark.sql.execution.pandas.convertToArrowArraySafely")
+
+
+def test_groups_of_two_frames_of_which_a_function_gives_what_does_not_fit(dbg: Any, rows: Any) -> None:
+    one, other = rows.groupBy("id"), rows.where("id <> 9").groupBy("id")
+    frame = one.cogroup(other).applyInPandas(lambda a, b: UNFIT["no frame"](a), "id int, v string")
+    assert sorted({culprit.record.id for culprit in culprits_of(dbg, frame)}) == BAD
+
+
+def test_groups_of_arrow_of_which_a_function_gives_what_does_not_fit(dbg: Any, rows: Any) -> None:
+    def given(table: pa.Table) -> pa.Table:
+        return table.select(["id"]) if any(value.startswith("x") for value in table["v"].to_pylist()) else table
+
+    assert bad(culprits_of(dbg, rows.groupBy("id").applyInArrow(given, "id int, v string"))) == BAD
+
+
+@pytest.mark.parametrize("way", ["a column less", "another column", "another type", "no frame"])
+def test_batches_of_which_a_function_gives_what_does_not_fit(way: str, dbg: Any, rows: Any) -> None:
+    given = UNFIT[way]
+    frame = rows.mapInPandas(lambda batches: map(given, batches), "id int, v string")
+    assert bad(culprits_of(dbg, frame)) == BAD
+    assert sorted(row.id for row in dbg.runs[-1].resume(skip=True).result) == [i for i in range(12) if i not in BAD]
+
+
+def test_numbers_of_a_function_of_batches_that_are_text(dbg: Any, rows: Any) -> None:
+    assert bad(culprits_of(dbg, rows.mapInPandas(lambda batches: (d[["v"]] for d in batches), "v int"))) == BAD
+
+
+def test_batches_of_arrow_that_do_not_fit(dbg: Any, rows: Any) -> None:
+    def given(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            yield batch.select(["v", "id"]) if any(value.startswith("x") for value in batch["v"].to_pylist()) else batch
+
+    assert bad(culprits_of(dbg, rows.mapInArrow(given, "id int, v string"))) == BAD
 
 

@@ -128,6 +128,7 @@ class GuardedStream:
 
     code: Code
     column: Making
+    fitting: Fitting = anything
 
     def __call__(self, batches: Iterable[Any]) -> Iterator[Column]:
         once = Once()
@@ -140,7 +141,7 @@ class GuardedStream:
         behind: deque[Any] = deque()  # a function may have read them before it gave what it made of others
         while source.has_more():
             try:
-                for _ in self.code.stream(source):
+                for _ in self._given(source):
                     behind += source.passed()
                     yield from _fine(behind.popleft() for _ in range(len(behind) - _AHEAD))
                 break
@@ -176,7 +177,15 @@ class GuardedStream:
 
     def _crash(self, batch: Any, places: Sequence[int]) -> BaseException | None:
         some = tuple(part(column, places) for column in batch) if isinstance(batch, tuple) else part(batch, places)
-        return crash_of(lambda: [None for _ in self.code.stream(iter([some]))])
+        return crash_of(lambda: [None for _ in self._given(iter([some]))])
+
+    def _given(self, batches: Iterable[Any]) -> Iterator[Any]:
+        """What the function gives, each of which has to fit its type."""
+        fits = self.fitting(self.code.returns)
+        for given in self.code.stream(batches):
+            if fits is not None:
+                fits(given, 0)
+            yield given
 
 
 @dataclass(frozen=True)

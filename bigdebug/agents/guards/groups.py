@@ -13,7 +13,7 @@ from itertools import pairwise
 from typing import Any
 
 from bigdebug.agents.guards.batches import Column, copied, part, rows_of
-from bigdebug.agents.guards.code import Code, crash_of, told
+from bigdebug.agents.guards.code import Code, Fitting, anything, crash_of, told
 from bigdebug.agents.guards.columns import Making
 from bigdebug.agents.guards.inflight import crashes
 from bigdebug.agents.guards.searching import found
@@ -31,10 +31,11 @@ class GuardedGroup:
 
     code: Code
     table: Making
+    fitting: Fitting = anything
 
     def __call__(self, key: tuple[Any, ...], *groups: Any) -> Any:
         bare = [_without_names(group) for group in groups]
-        call = partial(called, self.code, key)
+        call = partial(fitted, self.fitting, self.code, key)
         try:
             call(*map(copied, bare))
         except crashes() as problem:
@@ -125,10 +126,11 @@ class LenientGroup:
 
     code: Code
     empty: Callable[[Any], Any]
+    fitting: Fitting = anything
 
     def __call__(self, key: tuple[Any, ...], *groups: Any) -> Any:
         try:
-            return called(self.code, key, *groups)
+            return fitted(self.fitting, self.code, key, *groups)
         except crashes():
             return self.empty(self.code.returns)
 
@@ -144,6 +146,16 @@ class LenientAggregate:
             return self.code.function(*map(copied, given), **{name: copied(column) for name, column in columns.items()})
         except crashes():
             return None
+
+
+def fitted(fitting: Fitting, code: Code, key: tuple[Any, ...], *groups: Any) -> Any:
+    """What a function of groups gives; raises what Spark would if that, or a part of it, does not fit its type."""
+    given = called(code, key, *groups)
+    fits = fitting(code.returns)
+    if fits is not None:
+        for part_of in given if isinstance(given, list) else [given]:
+            fits(part_of, 0)
+    return given
 
 
 def called(code: Code, key: tuple[Any, ...], *groups: Any) -> Any:

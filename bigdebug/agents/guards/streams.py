@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from bigdebug.agents.guards.code import Code
-from bigdebug.agents.guards.groups import called
+from bigdebug.agents.guards.code import Code, Fitting, anything
+from bigdebug.agents.guards.groups import fitted
 from bigdebug.agents.guards.inflight import crashes
 
 
@@ -34,11 +34,12 @@ class LenientStream:
     """A function of groups in batches that gives nothing for those on which the user's crashes. A group is held, and what it gives."""
 
     code: Code
+    fitting: Fitting = anything
 
     def __call__(self, key: tuple[Any, ...], batches: Iterator[Any]) -> Iterator[Any]:
         group = list(batches)  # all of it: Spark reads the next one behind it
         try:
-            return iter(called(self.code, key, group))
+            return iter(fitted(self.fitting, self.code, key, group))
         except crashes():
             return iter(())
 

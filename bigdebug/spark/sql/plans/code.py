@@ -13,7 +13,7 @@ from pyspark.sql.types import BinaryType, DataType, StructType, _parse_datatype_
 from pyspark.util import PythonEvalType
 
 from bigdebug.agents.frames import Dumps
-from bigdebug.agents.guards.code import Code, anything
+from bigdebug.agents.guards.code import Code, Fitting, anything
 from bigdebug.agents.guards.columns import (
     GuardedBatches,
     GuardedColumns,
@@ -34,6 +34,7 @@ from bigdebug.spark.sql.plans.fits import (
     certain_value,
     certain_values,
     doubtful,
+    given_frames,
     internal,
 )
 from bigdebug.spark.sql.plans.sent import array, frame, no_frame, no_table, series, table, taking
@@ -153,14 +154,14 @@ def pickled(catalyst: Catalyst, function: Expr) -> Expr | None:
 
 def guarded_frames(catalyst: Catalyst, function: Expr, columns: Sequence[Expr], how: Guarding) -> Expr:
     """As ``guarded``, of a function of an iterator of DataFrames with these columns."""
-    guard = GuardedStream(how.code(command(catalyst, function)), series())
+    guard = GuardedStream(how.code(command(catalyst, function)), series(), _frames(catalyst, how, True, more=True))
     changed = _changed(catalyst, function, guard, [catalyst.named_struct(columns)])
     return _apart(catalyst, catalyst.with_arguments(changed, {"evalType": PythonEvalType.SQL_SCALAR_PANDAS_ITER_UDF}))
 
 
 def guarded_batches(catalyst: Catalyst, function: Expr, columns: Sequence[Expr], returns: StructType, how: Guarding) -> Expr:
     """A function of an iterator of Arrow's batches that gives them again, with what is told of each row."""
-    guard = GuardedBatches(GuardedStream(how.code(command(catalyst, function)), array()))
+    guard = GuardedBatches(GuardedStream(how.code(command(catalyst, function)), array(), _frames(catalyst, how, False, more=True)))
     return _changed(catalyst, function, guard, columns, returns)
 
 
@@ -168,7 +169,7 @@ def guarded_groups(catalyst: Catalyst, function: Expr, names: Sequence[Expr], gr
     """A function that gives what is told of groups, or of pairs of groups, whose last columns are the names of their rows."""
     made = table() if function.evalType() in _ARROW else frame()
     whole = _whole(catalyst, function, StreamingGroup, how)
-    guard = taking(GuardedGroup(whole, made), groups)
+    guard = taking(GuardedGroup(whole, made, _of_groups(catalyst, how)), groups)
     returns = StructType().add("told", BinaryType())
     return _as_whole(catalyst, _changed(catalyst, function, guard, [*catalyst.children(function), *names], returns))
 
@@ -178,9 +179,9 @@ def lenient_groups(catalyst: Catalyst, function: Expr, groups: int, how: Guardin
     guard: Any
     code = _whole(catalyst, function, StreamingGroup, how)
     if function.evalType() in _IN_BATCHES:
-        guard = LenientStream(code)
+        guard = LenientStream(code, _of_groups(catalyst, how))
     else:
-        guard = LenientGroup(code, no_table() if function.evalType() in _ARROW else no_frame())
+        guard = LenientGroup(code, no_table() if function.evalType() in _ARROW else no_frame(), _of_groups(catalyst, how))
     return _changed(catalyst, function, taking(guard, groups), catalyst.children(function), _returns(catalyst, function))
 
 
@@ -202,6 +203,16 @@ def table_function(catalyst: Catalyst, function: Expr, telling: bool, how: Guard
     guard = guarded_table(code, telling, gives_at_end(catalyst, function))
     kind = catalyst.kind(StructType().add("told", BinaryType())) if telling else function.elementSchema()
     return catalyst.with_arguments(catalyst.anew(function), {"func": _shipped(catalyst, function, guard), "elementSchema": kind})
+
+
+def _of_groups(catalyst: Catalyst, how: Guarding) -> Fitting:
+    """As ``_frames``, of functions of groups: the session says whether their columns have names."""
+    return _frames(catalyst, how, bool(catalyst.jsession.sessionState().conf().pandasGroupedMapAssignColumnsByName()))
+
+
+def _frames(catalyst: Catalyst, how: Guarding, by_name: bool, more: bool = False) -> Fitting:
+    """What raises where a frame does not fit that a function gave."""
+    return given_frames(by_name, more, bool(catalyst.jsession.sessionState().conf().arrowSafeTypeConversion())) if how.strict else anything
 
 
 def _whole(catalyst: Catalyst, function: Expr, streaming: type[Code], how: Guarding) -> Code:
