@@ -105,3 +105,33 @@ def test_batches_of_arrow_that_do_not_fit(dbg: Any, rows: Any) -> None:
     assert bad(culprits_of(dbg, rows.mapInArrow(given, "id int, v string"))) == BAD
 
 
+def test_a_table_function_that_gives_rows_of_another_width(dbg: Any, spark: Any, rows: Any) -> None:
+    @F.udtf(returnType="n int")
+    class Wide:
+        def eval(self, v: str) -> Iterator[Any]:
+            yield (1, 2) if v.startswith("x") else (1,)
+
+    spark.udtf.register("wide", Wide)
+    rows.createOrReplaceTempView("odd_rows")
+    assert bad(culprits_of(dbg, spark.sql("select id, n from odd_rows, lateral wide(v)"))) == BAD
+
+
+def test_a_table_function_that_crashes_at_its_end(dbg: Any, spark: Any, rows: Any) -> None:
+    @F.udtf(returnType="n int")
+    class Ending:
+        def __init__(self) -> None:
+            self.seen = 0
+
+        def eval(self, v: str) -> Iterator[Any]:
+            self.seen += 1
+            yield (1,)
+
+        def terminate(self) -> Iterator[Any]:
+            yield (1 // (self.seen - 12),)
+
+    spark.udtf.register("ending", Ending)
+    rows.createOrReplaceTempView("odd_rows")
+    (culprit,) = culprits_of(dbg, spark.sql("select id, n from odd_rows, lateral ending(v)"))
+    assert (culprit.record, culprit.exception_type) == (None, "ZeroDivisionError")
+
+

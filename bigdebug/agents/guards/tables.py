@@ -39,36 +39,48 @@ class TableCode:
         return make() if self.confined is None else ConfinedTable(self._kind, Cell(make, self.confined), self.confined)
 
 
-def guarded_table(code: TableCode, telling: bool, ends: bool) -> type:
+def guarded_table(code: TableCode, telling: bool, ends: bool, width: int | None = None) -> type:
     """A class that gives, if ``telling``, what is told of the rows on which the user's crashes, else what that gives of the others.
 
-    ``ends`` says that it may give rows when the input has ended.
+    ``ends`` says that it may give rows when the input has ended. With ``width``, each row that it gives has to have so many columns.
     """
 
     def eval_(self: Any, *given: Any, **named: Any) -> Iterator[Any]:
         try:
-            made = list(self.table.eval(*given, **named) or ())
+            made = _fitting(self.table.eval(*given, **named), width)
         except crashes() as problem:
+            self.crashed = True
             yield from [(told(problem),)] if telling else ()
         else:
             yield from () if telling else made
 
     def terminate(self: Any) -> Iterator[Any]:
         try:
-            made = list(self.table.terminate() or ())
-        except crashes():
-            made = []
-        yield from () if telling else made
+            made = _fitting(self.table.terminate(), width)
+        except crashes() as problem:
+            # It may need what a call would have done that crashed.
+            yield from [(told(problem, 0),)] if telling and not self.crashed else ()
+        else:
+            yield from () if telling else made
 
     def cleanup(self: Any) -> None:
         if hasattr(self.table, "cleanup"):
             self.table.cleanup()
 
     def plain(self: Any) -> None:
-        self.table = code.instance()
+        self.table, self.crashed = code.instance(), False
 
     def analyzed(self: Any, result: Any) -> None:
-        self.table = code.instance(result)
+        self.table, self.crashed = code.instance(result), False
 
     parts = {"__init__": analyzed if code.analyzed else plain, "eval": eval_, "cleanup": cleanup}
     return type("Guarded", (), {**parts, "terminate": terminate} if ends else parts)
+
+
+def _fitting(given: Any, width: int | None) -> list[Any]:
+    """The rows that a table function gave; raises what says that one has not the columns of its type."""
+    made = list(given or ())
+    for row in made if width is not None else ():
+        if not hasattr(row, "__len__") or len(row) != width:
+            raise ValueError(f"the function gave {row!r}, which is no row of {width} columns"[:1_000])
+    return made

@@ -200,7 +200,8 @@ def lenient_aggregate(catalyst: Catalyst, function: Expr, how: Guarding) -> Expr
 def table_function(catalyst: Catalyst, function: Expr, telling: bool, how: Guarding) -> Expr:
     """A table function that gives, for each row that one crashes on, what is told of that; or else what that gives of the other rows."""
     code = TableCode(command(catalyst, function), function.pickledAnalyzeResult().isDefined(), how.crossing)
-    guard = guarded_table(code, telling, gives_at_end(catalyst, function))
+    width = int(function.elementSchema().length()) if how.strict else None
+    guard = guarded_table(code, telling, gives_at_end(catalyst, function), width)
     kind = catalyst.kind(StructType().add("told", BinaryType())) if telling else function.elementSchema()
     return catalyst.with_arguments(catalyst.anew(function), {"func": _shipped(catalyst, function, guard), "elementSchema": kind})
 
