@@ -42,13 +42,15 @@ class Crossing:
         """The ids of those that were made to answer questions, and are none of the user's."""
 
     def crashed_in(self, leaf: Any) -> Culprits | None:
-        """The culprits among the records of an RDD that are rows of a leaf of a plan; None if it is not known of what they are made.
+        """The culprits among the records of an RDD that are rows of a leaf of a plan, or in the query of a checkpoint that is still to be taken; None if it is not
+        known of what they are made.
 
-        Finding them takes a job that computes the RDD once more.
+        Finding them takes a job that computes the RDD, or the query, once more.
         """
         fed = self.seams.behind(leaf)
         if fed is None:
-            return None
+            original = None if leaf.rdd().isCheckpointed() else self.seams.checkpointed_of(leaf)
+            return None if original is None else self._frames.suspected(original, RuntimeError()).culprits
         if fed.culprits is None:
             run = suspected(self._recorder, fed.rows)
             self.runs.add(run.id)

@@ -79,6 +79,10 @@ class Seams:
         """What the rows of a leaf of a plan, which reads an RDD, were made of; None if nobody told."""
         return self._fed.get(int(leaf.rdd().id()))
 
+    def checkpointed_of(self, leaf: Any) -> DataFrame | None:
+        """The DataFrame that a leaf of a plan is the checkpoint of; None if it is none, or nobody holds that."""
+        return self._checkpoints.get(int(leaf.rdd().id()))
+
     def rows(self, operator: int) -> Any:
         """The RDD with this operator that is the rows of a DataFrame; None if it is none, or nobody holds it."""
         return self._rows.get(operator)

@@ -135,3 +135,10 @@ def test_a_table_function_that_crashes_at_its_end(dbg: Any, spark: Any, rows: An
     assert (culprit.record, culprit.exception_type) == (None, "ZeroDivisionError")
 
 
+def test_a_checkpoint_that_is_taken_when_it_is_read(dbg: Any, rows: Any) -> None:
+    original = rows.selectExpr("id", "int(v) n")
+    found = culprits_of(dbg, original.localCheckpoint(eager=False).where("id > 5"))
+    assert sorted(culprit.record.id for culprit in found) == BAD
+    assert all("what is above" in said.lower() for said in found.unknown)
+
+

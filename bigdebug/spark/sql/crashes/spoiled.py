@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
 from bigdebug.errors import UntraceableError
-from bigdebug.spark.sql.crashes.blamed import At, Blamed, Looking
+from bigdebug.spark.sql.crashes.blamed import At, Blamed, Input, Looking
 from bigdebug.spark.sql.crashes.readable import readable
 from bigdebug.spark.sql.crashes.strict import HANDED_OVER, Strict, is_strict
 from bigdebug.spark.sql.failures import brief, is_cancelled
@@ -29,9 +30,9 @@ def spoiled(frames: FrameRuns, blamed: Blamed, frame: Any, leaf: Node, at: At, u
 
 
 def _crashed_in(frames: FrameRuns, blamed: Blamed, leaf: Node, at: At, unknown: list[str]) -> Looking:
-    """The records that crashed in the RDD that rows were made of: that RDD's own diagnosis tells them."""
+    """The records that crashed in the RDD that rows were made of, or in the query: the diagnosis of that tells them."""
     culprits = frames.crossing.crashed_in(leaf)
-    found = [] if culprits is None else list(culprits)
+    found = [] if culprits is None else [replace(each, place=None) if isinstance(each.place, Input) else each for each in culprits]  # none of this query's
     unknown += [] if culprits is None else culprits.unknown
     if found:
         unknown.append(f"What is above {blamed.operator(leaf)} was not looked at: it reads rows that cannot all be computed.")
