@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -142,3 +143,30 @@ def test_a_checkpoint_that_is_taken_when_it_is_read(dbg: Any, rows: Any) -> None
     assert all("what is above" in said.lower() for said in found.unknown)
 
 
+SAID: dict[str, tuple[str, str]] = {
+    "an aggregate that throws": ("select bitmap_construct_agg(id * 100000) from range(4)", "bitmap_construct_agg() in Aggregate"),
+    "the place of a row": ("select id, 1 / (monotonically_increasing_id() - 3) q from range(0, 8, 1, 1)", "of monotonically_increasing_id() may be something else"),
+    "a number that is drawn": ("select id, 1 / cast(rand(7) * 4 as int) q from range(0, 80, 1, 1)", "of rand() may be something else"),
+    "a recursion": ("with recursive r(n) as (select 3 union all select n - 1 from r where 1 / n > 0) select n from r", "The query is recursive"),
+}
+
+
+@pytest.mark.parametrize("what", SAID)
+def test_what_was_not_looked_at_is_named(what: str, dbg: Any, spark: Any) -> None:
+    query, said = SAID[what]
+    found = culprits_of(dbg, spark.sql(query))
+    assert list(found) == []
+    assert said in " ".join(found.unknown)
+    assert not any(NONE in each or "INTERNAL_ERROR" in each for each in found.unknown)
+
+
+def test_what_a_write_makes_of_rows_is_named(dbg: Any, spark: Any, tmp_path: Path) -> None:
+    spark.sql(f"create table odd_numbers (n int) using parquet location '{tmp_path / 'numbers'}'")
+    try:
+        with pytest.raises(Exception, match="CAST_OVERFLOW"):
+            spark.range(2**31 - 2, 2**31 + 2).write.insertInto("odd_numbers")
+        found = dbg.runs[-1].culprits
+        assert list(found) == []
+        assert found.unknown == ["Whether the rows fit what they are written to, which the write itself sees, was not looked at."]
+    finally:
+        spark.sql("drop table odd_numbers")

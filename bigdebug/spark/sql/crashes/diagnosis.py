@@ -30,6 +30,7 @@ from bigdebug.spark.sql.crashes.sizes import Sizes
 from bigdebug.spark.sql.crashes.stopping import doubts, may_stop, sharing
 from bigdebug.spark.sql.crashes.telling import Telling
 from bigdebug.spark.sql.crashes.unfinished import Failure, Unfinished
+from bigdebug.spark.sql.crashes.unlooked import unlooked
 from bigdebug.spark.sql.crashes.walk import Step, steps_of
 from bigdebug.spark.sql.crashes.waves import Asking, PartitionWaves, Waves, every
 from bigdebug.spark.sql.failures import brief, is_cancelled
@@ -43,6 +44,11 @@ from bigdebug.spark.sql.runs import FrameRun
 from bigdebug.spark.sql.sessions import SHARING
 from bigdebug.trace.culprit import CrashCulprit
 from bigdebug.trace.culprits import Culprits
+
+_NONE = "No row crashed by itself when the query was run again, an operator after the other."
+
+_RECURSIVE = ("UnionLoop", "UnionLoopRef")
+"""Nodes that Spark runs as often as they give rows."""
 
 
 class FrameDiagnosis:
@@ -149,14 +155,17 @@ class FrameDiagnosis:
     def _steps(self) -> list[Step]:
         try:
             steps = steps_of(self._catalyst, *planned(self._catalyst, Catalyst.plan(self._asked)))
-            if any(self._catalyst.runs_code(step.node) for step in steps):
-                call_once(self._catalyst)
-            return steps
         except (PySparkException, Py4JError) as trouble:
             if is_cancelled(self._catalyst, trouble):
                 raise
             self._culprits.unknown.append(f"Spark could not plan the query once more: {brief(trouble)}")
             return []
+        if any(step.node.nodeName() in _RECURSIVE for step in steps):
+            self._culprits.unknown.append("The query is recursive (WITH RECURSIVE), and which of its rows crash was not looked at: no round of it is run alone.")
+            return []
+        if any(self._catalyst.runs_code(step.node) for step in steps):
+            call_once(self._catalyst)
+        return steps
 
     @planning()
     def more(self) -> list[CrashCulprit] | None:
@@ -290,7 +299,8 @@ class FrameDiagnosis:
         if culprits.known or culprits.unknown:
             return None
         if self._looks == 2 or not self._calls:
-            culprits.unknown += ["No row crashed by itself when the query was run again, an operator after the other.", *sharing(self._catalyst, self._steps)]
+            culprits.unknown += [*unlooked(self._catalyst, self._steps, self._blamed.operator, self._run.action)] or [_NONE]
+            culprits.unknown += sharing(self._catalyst, self._steps)
             return None
         self._looks, self._how, self._clean = self._looks + 1, self._how._replace(strict=True), []
         return []
