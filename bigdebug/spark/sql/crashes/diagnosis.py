@@ -30,7 +30,7 @@ from bigdebug.spark.sql.crashes.sizes import Sizes
 from bigdebug.spark.sql.crashes.stopping import doubts, may_stop, sharing
 from bigdebug.spark.sql.crashes.telling import Telling
 from bigdebug.spark.sql.crashes.unfinished import Failure, Unfinished
-from bigdebug.spark.sql.crashes.unlooked import unlooked
+from bigdebug.spark.sql.crashes.unlooked import recursion, unlooked
 from bigdebug.spark.sql.crashes.walk import Step, steps_of
 from bigdebug.spark.sql.crashes.waves import Asking, PartitionWaves, Waves, every
 from bigdebug.spark.sql.failures import brief, is_cancelled
@@ -46,9 +46,6 @@ from bigdebug.trace.culprit import CrashCulprit
 from bigdebug.trace.culprits import Culprits
 
 _NONE = "No row crashed by itself when the query was run again, an operator after the other."
-
-_RECURSIVE = ("UnionLoop", "UnionLoopRef")
-"""Nodes that Spark runs as often as they give rows."""
 
 
 class FrameDiagnosis:
@@ -160,8 +157,8 @@ class FrameDiagnosis:
                 raise
             self._culprits.unknown.append(f"Spark could not plan the query once more: {brief(trouble)}")
             return []
-        if any(step.node.nodeName() in _RECURSIVE for step in steps):
-            self._culprits.unknown.append("The query is recursive (WITH RECURSIVE), and which of its rows crash was not looked at: no round of it is run alone.")
+        if (why := recursion(steps)) is not None:
+            self._culprits.unknown.append(why)
             return []
         if any(self._catalyst.runs_code(step.node) for step in steps):
             call_once(self._catalyst)

@@ -29,8 +29,18 @@ _QUIET_AGGREGATES = {
 }
 """Aggregates that take whatever values there are; sums and averages overflow, which is looked at."""
 
+_RECURSIVE = ("UnionLoop", "UnionLoopRef")
+"""Nodes that Spark runs as often as they give rows."""
+
 _GIVING = {"Alias", "AttributeReference", "Literal", "SortOrder"}
 """Expressions that hand on what is in them."""
+
+
+def recursion(steps: Sequence[Step]) -> str | None:
+    """Why nothing of a query can be looked at that is recursive; None if it is not."""
+    if any(step.node.nodeName() in _RECURSIVE for step in steps):
+        return "The query is recursive (WITH RECURSIVE), and which of its rows crash was not looked at: no round of it is run alone."
+    return None
 
 
 def unlooked(catalyst: Catalyst, steps: Sequence[Step], operator: Callable[[Node], Operator], action: str) -> Iterator[str]:

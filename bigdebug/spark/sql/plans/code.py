@@ -34,9 +34,9 @@ from bigdebug.spark.sql.plans.fits import (
     certain_value,
     certain_values,
     doubtful,
-    given_frames,
     internal,
 )
+from bigdebug.spark.sql.plans.given_frames import fitting_frames
 from bigdebug.spark.sql.plans.sent import array, frame, no_frame, no_table, series, table, taking
 from bigdebug.spark.sql.plans.tablefunctions import gives_at_end
 
@@ -213,7 +213,7 @@ def _of_groups(catalyst: Catalyst, how: Guarding) -> Fitting:
 
 def _frames(catalyst: Catalyst, how: Guarding, by_name: bool, more: bool = False) -> Fitting:
     """What raises where a frame does not fit that a function gave."""
-    return given_frames(by_name, more, bool(catalyst.jsession.sessionState().conf().arrowSafeTypeConversion())) if how.strict else anything
+    return fitting_frames(by_name, more, bool(catalyst.jsession.sessionState().conf().arrowSafeTypeConversion())) if how.strict else anything
 
 
 def _whole(catalyst: Catalyst, function: Expr, streaming: type[Code], how: Guarding) -> Code:
