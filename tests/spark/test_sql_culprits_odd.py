@@ -30,6 +30,8 @@ def bad(culprits: Any) -> list[int]:
 def test_rows_that_an_observed_metric_throws_on(dbg: Any, rows: Any) -> None:
     assert bad(culprits_of(dbg, rows.observe("o", F.sum(F.col("v").cast("int")), F.count("id")).where("id < 6"))) == BAD
     assert [row.id for row in dbg.runs[-1].resume(skip=True).result] == [0, 1, 2, 3, 5]
+    found = culprits_of(dbg, rows.observe("o", F.sum(F.col("v").cast("int"))).groupBy("id").count())
+    assert [culprit.operator.name for culprit in found] == ["Repartition"] * 2  # what gives the rows that are observed
 
 
 def _is_bad(frame: Any) -> bool:

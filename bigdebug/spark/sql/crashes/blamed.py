@@ -169,7 +169,11 @@ class Blamed:
         return self._numbers.get(id(told), 0)
 
     def operator(self, node: Node) -> Operator:
-        """The operator of the run that a node of the optimized plan is most of: the one that calls its functions, if any."""
+        """The operator of the run that a node of the optimized plan is most of: the one that calls its functions, if any.
+
+        What only observes rows is no operator of a run: it is what gives them.
+        """
+        node = through(self.catalyst, node, ("CollectMetrics",))
         called = [function.func() for function in functions_of(self.catalyst, node)]
         for operator in self._run.questions.root if called else ():
             if any(function.func() in called for function in functions_of(self.catalyst, operator.node)):
