@@ -653,6 +653,18 @@ def test_records_that_are_taken_one_by_one(dbg: Any) -> None:
     assert list(run.resume(repair=lambda text: "7").result) == [1, 7, 2, 3, 4, 7]
 
 
+def test_records_that_are_taken_one_by_one_without_capture(dbg: Any) -> None:
+    texts = dbg.context.parallelize(["1", "x", "2", "3", "4", "y"], 3).map(int)
+    culprits = culprits_of_uncaptured(dbg, lambda: list(texts.toLocalIterator()))
+    assert told(culprits) == [("x", "ValueError", ["x"]), ("y", "ValueError", ["y"])]
+    assert list(dbg.runs[-1].resume(skip=True).result) == [1, 2, 3, 4]
+    before = len(dbg.runs)
+    taken = texts.filter(lambda number: number > 0).toLocalIterator()
+    taken.close()
+    assert list(dbg.context.parallelize([1, 2], 2).toLocalIterator()) == [1, 2]
+    assert len(dbg.runs) == before
+
+
 def test_records_behind_a_shuffle_that_are_taken_one_by_one(dbg: Any) -> None:
     numbers = dbg.context.parallelize(range(8), 2).map(lambda n: (n % 2, n)).groupByKey(2).mapValues(lambda some: 1 // (1 - len(list(some)) // 4))
     with pytest.raises(Exception, match="ZeroDivisionError"), dbg.capture() as run:

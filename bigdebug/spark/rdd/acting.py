@@ -143,20 +143,32 @@ class Acting:
                 self.finish(action, status)
 
     @contextmanager
-    def _uncaptured(self, name: str, subject: Captured, again: Callable[[], Any] | None) -> Iterator[None]:
+    def beginning(self) -> Iterator[Uncaptured | None]:
+        """Within: an action begins that is not captured. Gives what is to be known of it if it fails, also later; None if it is a part of another one."""
         state = self._state
         if self.defining or state.action is not None or state.uncaptured is not None or not self.armed:
-            yield
+            yield None
             return
         state.uncaptured = Uncaptured(time.time_ns())
         try:
-            yield
-        except Exception as problem:
-            if crashed(problem, state.uncaptured.before) and self.sc._jsc is not None:
-                self._crashed(name, subject, state.uncaptured, problem, again)
-            raise
+            yield state.uncaptured
         finally:
             state.uncaptured = None
+
+    @contextmanager
+    def _uncaptured(self, name: str, subject: Captured, again: Callable[[], Any] | None) -> Iterator[None]:
+        with self.beginning() as uncaptured:
+            try:
+                yield
+            except Exception as problem:
+                if uncaptured is not None:
+                    self.failed(name, subject, uncaptured, problem, again)
+                raise
+
+    def failed(self, name: str, subject: Captured, uncaptured: Uncaptured, problem: Exception, again: Callable[[], Any] | None) -> None:
+        """An action that was not captured has failed: if it has crashed, a run is made of it."""
+        if crashed(problem, uncaptured.before) and self.sc._jsc is not None:
+            self._crashed(name, subject, uncaptured, problem, again)
 
     @contextmanager
     def reading(self, name: str, subject: Captured) -> Iterator[None]:

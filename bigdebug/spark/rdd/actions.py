@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any
 
@@ -39,7 +39,11 @@ class Actions(Recorded):
         with recorder.interruptible():
             action = recorder.begin("toLocalIterator", self, again)
             if action is None:
-                return PLAIN.toLocalIterator(self, prefetchPartitions)
+                with recorder.beginning() as uncaptured:
+                    records = PLAIN.toLocalIterator(self, prefetchPartitions)
+                if uncaptured is None:
+                    return records
+                return _noticed(records, functools.partial(recorder.failed, "toLocalIterator", self, uncaptured, again=again))
             status = "failed"
             try:
                 with _called_by_user(recorder, "toLocalIterator"):
@@ -53,6 +57,15 @@ class Actions(Recorded):
                 if status == "failed":
                     recorder.finish(action, status)
         return _followed(records, recorder, action)
+
+
+def _noticed(records: Iterator[Any], failed: Callable[..., None]) -> Iterator[Any]:
+    """The records; it is told if one of them crashes."""
+    try:
+        yield from records
+    except Exception as problem:
+        failed(problem=problem)
+        raise
 
 
 def _followed(records: Iterator[Any], recorder: Recorder, action: Action) -> Iterator[Any]:
