@@ -43,10 +43,10 @@ _seen: Counter[str] = Counter()
 
 @pytest.fixture(autouse=True)
 def much_is_found() -> Iterator[None]:
-    """A law about what is found says nothing where nothing is."""
+    """A law about what is found says nothing where nothing is. Of a few examples, chance may have it so."""
     _seen.clear()
     yield
-    assert _seen["culprit"] * 4 >= _seen["asked"] > 0, _seen
+    assert _seen["culprit"] * 4 + 8 >= _seen["asked"] > 0, _seen
 
 
 def wrong(output: Any) -> bool:
