@@ -205,38 +205,6 @@ def _given(catalyst: Catalyst, aggregate: Expr) -> Iterator[Expr]:
             conditions.append(c.is_not_null(given))
 
 
-_LAZY = ("First", "MaxBy", "MinBy")
-"""Aggregates that compute what they are given as long as they have to, which hangs on the order of rows."""
-
-
-def lazy_in(catalyst: Catalyst, node: Node) -> Iterator[str]:
-    """Aggregates of a node that may leave something uncomputed that throws: what they give is not known to have come to each row."""
-    for each in _aggregates(catalyst, node) if node.nodeName() in ("Aggregate", "Window") else ():
-        if (name := each.aggregateFunction().nodeName()) != "Count":
-            throws = [any(True for _ in rowwise(catalyst, given)) for given in catalyst.children(each.aggregateFunction())]
-            if any(throws) and (name in _LAZY or any(throws[1:])):
-                yield str(each.aggregateFunction().prettyName())
-
-
-def shared_in(catalyst: Catalyst, node: Node) -> bool:
-    """Whether aggregates of a node share something that may throw, and one of them has a filter."""
-    aggregates = list(_aggregates(catalyst, node)) if node.nodeName() == "Aggregate" else []
-    if not any(each.filter().isDefined() for each in aggregates):
-        return False
-    throwing = [{str(part.canonicalized()) for given in catalyst.children(each.aggregateFunction()) for part in rowwise(catalyst, given)} for each in aggregates]
-    return sum(map(len, throwing)) > len(set().union(*throwing))
-
-
-def _aggregates(catalyst: Catalyst, node: Node) -> Iterator[Expr]:
-    """The aggregates in the expressions of a node."""
-    todo = [*catalyst.items(node.expressions())]
-    while todo:
-        each = todo.pop()
-        todo += catalyst.children(each)
-        if each.nodeName() == "AggregateExpression":
-            yield each
-
-
 def _trial(catalyst: Catalyst, rows: Node, expressions: list[Expr], number: int) -> Iterator[Trial]:
     found = [part for expression in expressions for part in rowwise(catalyst, expression)]
     if found:
