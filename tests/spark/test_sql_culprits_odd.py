@@ -147,8 +147,6 @@ def test_a_checkpoint_that_is_taken_when_it_is_read(dbg: Any, rows: Any) -> None
 
 SAID: dict[str, tuple[str, str]] = {
     "an aggregate that throws": ("select bitmap_construct_agg(id * 100000) from range(4)", "bitmap_construct_agg() in Aggregate"),
-    "the place of a row": ("select id, 1 / (monotonically_increasing_id() - 3) q from range(0, 8, 1, 1)", "of monotonically_increasing_id() may be something else"),
-    "a number that is drawn": ("select id, 1 / cast(rand(7) * 4 as int) q from range(0, 80, 1, 1)", "of rand() may be something else"),
     "a recursion": ("with recursive r(n) as (select 3 union all select n - 1 from r where 1 / n > 0) select n from r", "The query is recursive"),
 }
 
@@ -160,6 +158,21 @@ def test_what_was_not_looked_at_is_named(what: str, dbg: Any, spark: Any) -> Non
     assert list(found) == []
     assert said in " ".join(found.unknown)
     assert not any(NONE in each or "INTERNAL_ERROR" in each for each in found.unknown)
+
+
+DRAWN: dict[str, tuple[str, str]] = {
+    "the place of a row": ("1 / (monotonically_increasing_id() - 3)", "monotonically_increasing_id() = 3"),
+    "a number that is drawn": ("1 / cast(rand(7) * 4 as int)", "cast(rand(7) * 4 as int) = 0"),
+}
+
+
+@pytest.mark.parametrize("what", DRAWN)
+def test_what_is_drawn_throws_on_the_rows_that_it_was_drawn_for(what: str, dbg: Any, spark: Any) -> None:
+    throwing, where = DRAWN[what]
+    found = culprits_of(dbg, spark.sql(f"select id, {throwing} q from range(0, 80, 1, 2)"))
+    expected = [row.id for row in spark.sql(f"select id, {where} z from range(0, 80, 1, 2)").collect() if row.z]
+    assert sorted(culprit.record.id for culprit in found) == expected
+    assert found.unknown == []
 
 
 def test_what_a_write_makes_of_rows_is_named(dbg: Any, spark: Any, tmp_path: Path) -> None:
