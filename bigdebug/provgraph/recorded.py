@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bigdebug.errors import NotCapturedError, UnknownOperatorError
+from bigdebug.errors import IncompleteLineageError, NotCapturedError, UnknownOperatorError
 from bigdebug.graph import OperatorGraph
 from bigdebug.model import Rids, pack
 from bigdebug.trace.places import Places, rids_of
@@ -79,7 +79,14 @@ class RunRecords:
         return [(self.tables[way.hop.operator], self.tables[way.made], _operation(self.run.graph, way)) for way in self.ways]
 
     def _places(self, operator: int) -> Places:
-        return all_of(self.run.lineage, operator)
+        """The records of an operator that the run saw: none where nothing was noted and nothing is above, for then nobody read it."""
+        try:
+            return all_of(self.run.lineage, operator)
+        except IncompleteLineageError:
+            above = [self._places(way.made) for way in self.ways if way.hop.operator == operator]
+            if not above or any(len(each) for places in above for each in places.values()):
+                raise
+            return {}
 
     def items(self) -> Iterator[pa.RecordBatch]:
         for operator, table in self.tables.items():

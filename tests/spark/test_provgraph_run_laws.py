@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, event, given, settings
 
 from bigdebug.errors import NondeterminismError, UntraceableError
-from tests.laws.programs import OPS, Program, build, programs
+from tests.laws.programs import OPS, Node, Program, build, programs
 from tests.laws.sql_programs import Query, exact_programs, queries, sql_of
 from tests.laws.test_sql_laws import World
 
@@ -56,6 +56,13 @@ def test_records_of_programs(dbg: Any, program: Program) -> None:
             ahead = graph.descendants(everything.at([rid]))
             results = {item for item in ahead if item in set(graph.items(whole))}
             assert len(results) == len([1 for name, each, _ in back if name == names[source] and each == rid])
+
+
+def test_what_nobody_read_has_no_records(dbg: Any) -> None:
+    """The right side of a cartesian product whose left side is empty is never read."""
+    nodes = (Node("reduceByKey", (0,), a=0, b=1), Node("map", (0,), a=0, b=1), Node("cartesian", (0, 1), a=0, b=1))
+    inner: Any = test_records_of_programs.hypothesis.inner_test  # type: ignore[attr-defined]
+    inner(dbg, Program(sources=(((), 1),), nodes=nodes))
 
 
 def compared(dbg: Any, world: World) -> None:
