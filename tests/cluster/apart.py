@@ -89,6 +89,18 @@ def main(master: str, python: str, store: str, path: str, poor: str = "") -> Non
     with dbg.capture("udf") as run, pytest.raises(Exception, match="invalid literal"):
         parsed.collect()
     found["udf"] = [str(culprit.record) for culprit in run.culprits]
+
+    def shaped(group: Any) -> Any:
+        return group if group["id"].iloc[0] != 2 else group.rename(columns={"id": "other"})
+
+    grouped = spark.range(4).groupBy("id").applyInPandas(shaped, "id long")
+    with dbg.capture("shapes") as run, pytest.raises(Exception, match="other"):
+        grouped.collect()
+    found["shapes"] = [str(culprit.record) for culprit in run.culprits]
+    maps = spark.range(4).selectExpr("id", "map_concat(map(id, 1), map(2, 2)) m")
+    with dbg.capture("maps") as run, pytest.raises(Exception, match="DUPLICATED_MAP_KEY"):
+        maps.collect()
+    found["maps"] = [str(culprit.record) for culprit in run.culprits]
     found["left"] = sorted({known.suffix for known in Path(store).rglob("*") if known.is_file() and "letters" not in known.parts})
     spark.stop()
     sys.stdout.write(json.dumps(found))

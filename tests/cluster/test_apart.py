@@ -91,6 +91,8 @@ def test_crashes_are_found_and_resumed(found: dict[str, Any]) -> None:
     assert found["culprits"] == [[LINES[77], 78]]
     assert found["resumed"] == counted([line for line in LINES if "bad" not in line])
     assert found["udf"] == ["Row(value='bad 2')"]
+    assert found["maps"] == ["Row(id=2)"]
+    assert len(found["shapes"]) == 1
 
 
 def test_a_worker_that_ended_tells_on_which_record(found: dict[str, Any]) -> None:
