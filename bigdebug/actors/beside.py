@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
-from collections.abc import Set as AbstractSet
+from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import islice
 from types import FunctionType, MethodType
@@ -12,7 +11,11 @@ from typing import Any
 
 from bigdebug.actors.codes import library, named, reads_named
 from bigdebug.actors.frames import FRAMES
+from bigdebug.actors.shared import filled
 from bigdebug.trace.across.located import ITEMS
+
+_MOST = 10_000
+"""Objects that are looked at: what a function remembers may be a large model."""
 
 
 class Beside:
@@ -46,10 +49,6 @@ class Beside:
         return [f"{name} calls {min(self._calls)}(), which may read a file {which}"] if self._calls else []
 
 
-_MOST = 10_000
-"""Objects that are looked at: what a function remembers may be a large model."""
-
-
 def _remembered(function: Any) -> Iterator[Any]:
     """What a function remembers, itself first: by its variables, its defaults, the globals that its code names, and what is in these; of packages that are installed, nothing further."""
     todo, seen = [function], set[int]()
@@ -67,20 +66,13 @@ def _within(value: Any) -> Iterator[Any]:
             return
         yield from (value.__defaults__ or ())
         yield from (value.__kwdefaults__ or {}).values()
-        yield from (cell.cell_contents for cell in value.__closure__ or () if _is_full(cell))
+        yield from (cell.cell_contents for cell in value.__closure__ or () if filled(cell))
         yield from (value.__globals__[name] for name in named(value.__code__).globals if name in value.__globals__)
     elif isinstance(value, MethodType):
         yield from (value.__self__, value.__func__)
     elif isinstance(value, partial):
         yield from (value.func, *value.args, *value.keywords.values())
     elif type(value) in (dict, list, tuple, set, frozenset):
-        yield from value.values() if isinstance(value, Mapping) else value if isinstance(value, (Sequence, AbstractSet)) else ()
+        yield from value.values() if type(value) is dict else value
     elif not isinstance(value, type) and not library(type(value).__module__):
         yield from getattr(value, "__dict__", {}).values()
-
-
-def _is_full(cell: Any) -> bool:
-    try:
-        return cell.cell_contents is not cell
-    except ValueError:  # a variable that has no value yet
-        return False

@@ -146,13 +146,14 @@ class Capture:
         if self._broken:
             why = f"{self.name} has no lineage: {self._broken}"
             return Unknown(why), (why,)
+        beside = tuple(self._beside.notes(self.name))
         if self._promise.each:
             believed = self._trial.note(paired.inputs) if self._trial is not None and paired.inputs else ""
-            return Spans(Column.of(paired.offsets())), (*filter(None, [believed]), *self._beside.notes(self.name))
+            return Spans(Column.of(paired.offsets())), (*filter(None, [believed]), *beside)
         reads = paired.reads()
         if self._promise.tags is None:
-            return since_the_beginning(reads), (*self._beside.notes(self.name),)
-        return tagged(np.array(self._tags.read, np.int64), np.array(self._tags.given, np.int64), reads), (*self._beside.notes(self.name),)
+            return since_the_beginning(reads), beside
+        return tagged(np.array(self._tags.read, np.int64), np.array(self._tags.given, np.int64), reads), beside
 
 
 class Tags:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -16,6 +17,17 @@ SCHEMA = "id string, dep string, arr string"
 
 def number(text):  # type: ignore[no-untyped-def]  # by hints, PySpark would take it for one of pandas
     return int(text)
+
+
+def crashing_once(mark: Path) -> Callable[[Any], int]:
+    """A function that crashes the first time that it is called, and then never again."""
+    def once(text):  # type: ignore[no-untyped-def]
+        if not mark.exists():
+            mark.touch()
+            raise OSError("the first time")
+        return 1
+
+    return once
 
 
 plain = F.udf(number, IntegerType(), useArrow=False)

@@ -12,7 +12,7 @@ import pytest
 from pyspark.sql import functions as F
 
 from bigdebug.trace.culprits import Culprits
-from tests.spark.code_that_crashes import CRASHING
+from tests.spark.code_that_crashes import CRASHING, crashing_once
 
 
 @pytest.fixture(scope="module")
@@ -198,14 +198,7 @@ def test_twin_rows_are_a_culprit_each(dbg: Any, spark: Any) -> None:
 
 
 def test_where_nothing_crashes_again_it_says_so(dbg: Any, flights: Any, tmp_path: Path) -> None:
-    @F.udf("int")
-    def once(text):  # type: ignore[no-untyped-def]
-        mark = tmp_path / "been here"
-        if not mark.exists():
-            mark.touch()
-            raise OSError("the first time")
-        return 1
-
+    once = F.udf(crashing_once(tmp_path / "been here"), "int")
     found = culprits_of(dbg, flights.coalesce(1).select(once("dep")))
     assert len(found) == 0
     assert "No row crashed by itself" in repr(found)

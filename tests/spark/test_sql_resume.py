@@ -21,7 +21,7 @@ import bigdebug
 from bigdebug.errors import ReplayError, SourceChangedError
 from bigdebug.trace.run import Run
 from tests.interrupting import cancelled
-from tests.spark.code_that_crashes import CRASHING, arrow, plain, total
+from tests.spark.code_that_crashes import CRASHING, arrow, crashing_once, plain, total
 
 
 @pytest.fixture
@@ -375,14 +375,7 @@ def test_names_of_rows_in_a_repaired_row_count(dbg: Any, spark: Any) -> None:
 
 
 def test_why_a_query_is_not_resumed_is_said_once(dbg: Any, flights: Any, tmp_path: Path) -> None:
-    @F.udf("int", useArrow=False)
-    def once(text):  # type: ignore[no-untyped-def]
-        mark = tmp_path / "been here"
-        if not mark.exists():
-            mark.touch()
-            raise OSError("the first time")
-        return 1
-
+    once = F.udf(crashing_once(tmp_path / "been here"), "int", useArrow=False)
     run = failed(dbg, flights.coalesce(1).select(once("dep")))
     with pytest.raises(ReplayError) as refused:
         run.resume(skip=True)

@@ -176,9 +176,11 @@ class Flowing:
 
     def _told_of(self, step: Step, asked: Sequence[Located], ahead: bool) -> None:
         """Say so where a step wrote a part of a file alone, and others are asked about."""
-        part = None if ahead else partial(step)
-        for found in asked if part is not None else ():
-            if part is not None and found.unit is not Unit.WHOLE and not found.path.startswith(ITEMS) and part.untold(found):
+        part = partial(step)
+        if ahead or part is None:
+            return
+        for found in asked:
+            if found.unit is not Unit.WHOLE and not found.path.startswith(ITEMS) and part.untold(found):
                 self._note(f"{named(step)} wrote {short(found.path)}, and did not say so of some of these records: what they were made of is not followed.")
 
     def _counted(self, step: Step, found: Located, extent: Extent) -> Located:

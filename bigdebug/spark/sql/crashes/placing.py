@@ -6,14 +6,13 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from bigdebug.errors import ReplayError
 from bigdebug.spark.sql.crashes.blamed import Input
+from bigdebug.spark.sql.crashes.stopping import LIMITS
 from bigdebug.spark.sql.crashes.walk import Step
 from bigdebug.spark.sql.plans.catalyst import Catalyst
 from bigdebug.spark.sql.plans.expressions import Expr, Node
 
 _TAKING = ("head", "first", "take", "tail", "show")
 """Actions that give the first rows, or the last ones."""
-
-_LIMITS = ("GlobalLimit", "LocalLimit", "Offset", "Tail", "Sample")
 
 _ORDERING = ("Sort", "Aggregate", "Window")
 """Nodes behind which rows stand otherwise than before."""
@@ -40,7 +39,7 @@ def _reasons(catalyst: Catalyst, action: str, steps: Sequence[Step], where: Inpu
         name = step.node.nodeName()
         if (found := _by_place(catalyst, step.node)) is not None:
             yield f"{found.sql()} hangs on where rows stand"
-        if name in _LIMITS and not ordered:
+        if name in (*LIMITS, "Sample") and not ordered:
             yield f"{name} takes rows by their order"
         ordered = ordered or name in _ORDERING
     if ordered or action == "count":

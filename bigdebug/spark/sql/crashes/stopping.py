@@ -14,7 +14,8 @@ from bigdebug.trace.culprit import CrashCulprit
 _STOPPING = ("head", "first", "take", "show", "isEmpty", "tail", "toLocalIterator")
 """Actions that may not compute all rows."""
 
-_LIMITS = ("GlobalLimit", "LocalLimit", "Offset", "Tail")
+LIMITS = ("GlobalLimit", "LocalLimit", "Offset", "Tail")
+"""Nodes that take some of the rows, by their order."""
 
 _LAZY = ("First", "MaxBy", "MinBy")
 """Aggregates that compute what they are given as long as they have to, which hangs on the order of rows."""
@@ -22,7 +23,7 @@ _LAZY = ("First", "MaxBy", "MinBy")
 
 def may_stop(action: str, steps: Iterable[Step]) -> bool:
     """Whether an action may not come to all rows of a query."""
-    return action in _STOPPING or any(step.node.nodeName() in _LIMITS for step in steps)
+    return action in _STOPPING or any(step.node.nodeName() in LIMITS for step in steps)
 
 
 def doubts(catalyst: Catalyst, steps: Sequence[Step], stops: bool, known: Iterable[CrashCulprit]) -> Iterator[str]:
