@@ -21,6 +21,7 @@ from bigdebug.model import Outcome
 from bigdebug.spark.sql.called import called
 from bigdebug.spark.sql.lineage_frame import LineageFrame
 from bigdebug.spark.sql.matching import filtered
+from bigdebug.spark.sql.plans.builders import is_computed, try_eval
 from bigdebug.spark.sql.plans.catalyst import Catalyst
 from bigdebug.spark.sql.plans.expressions import Expr, Node
 from bigdebug.spark.sql.plans.kinds import is_number
@@ -114,7 +115,7 @@ class ByCondition:
 
     def columns(self, catalyst: Catalyst) -> list[Expr]:
         """Whether it holds, and whether that can be computed."""
-        return [catalyst.try_eval(self.computed), catalyst.is_computed(self.computed)]
+        return [try_eval(catalyst, self.computed), is_computed(catalyst, self.computed)]
 
     def answer(self, given: Sequence[TriedRow], before: Row | None) -> Answer:
         if not given:

@@ -13,6 +13,7 @@ from pyspark.sql.pandas.types import to_arrow_type
 from pyspark.sql.types import _parse_datatype_json_string
 
 from bigdebug.errors import UntraceableError, ViewError
+from bigdebug.spark.sql.plans.builders import try_eval
 from bigdebug.spark.sql.plans.catalyst import Catalyst
 from bigdebug.spark.sql.plans.expressions import Expr
 from bigdebug.spark.sql.plans.rewriting import from_below
@@ -36,7 +37,7 @@ class Evaluation:
             raise UntraceableError(f"{self.said} is computed in the tasks of a job alone", remedy="Compute it of the result.")
         self._kinds = [arrow_type(column) for column in columns]
         self._schema = c.jvm.org.apache.spark.sql.types.StructType().add("value", made.dataType())
-        self._projection = c.projection([c.try_eval(made)], columns)
+        self._projection = c.projection([try_eval(c, made)], columns)
         self._alone = threading.Lock()
         """A projection has one row, which each of its answers is written into."""
 
