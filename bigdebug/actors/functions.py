@@ -69,7 +69,11 @@ def whole(function: Function | None = None, *, name: str = "", home: Home = None
 
 
 def merge(left: pd.DataFrame, right: pd.DataFrame, *, name: str = "merge", home: Home = None, **options: Any) -> pd.DataFrame:
-    """``left.merge(right, ...)`` as a step: a row was made of the one or two that it joins."""
+    """``left.merge(right, ...)`` as a step: a row was made of the one or two that it joins. Raises what pandas does of anything else than frames and series."""
+    import pandas as pd
+
+    if not (isinstance(left, (pd.DataFrame, pd.Series)) and isinstance(right, (pd.DataFrame, pd.Series))):
+        return pd.merge(left, right, **options)
     frames = [frame.to_frame() if frame.ndim == 1 else frame for frame in (left, right)]
     for frame in frames:
         if frame.columns.nlevels > 1 or any(mark in frame.columns for mark in _MARKS):

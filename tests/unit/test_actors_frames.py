@@ -492,6 +492,13 @@ def test_a_merge_of_many_columns_that_were_put_in_one_by_one_warns_of_nothing(ho
     assert back(last(home), 2) == [2, 5]
 
 
+@pytest.mark.parametrize(("left", "right"), [([1], pd.DataFrame({"k": [1]})), (pd.DataFrame({"k": [1]}), {"k": [1]}), (pd.Series([1], name="k"), np.array([1]))])
+def test_a_merge_of_what_is_no_frame_raises_what_pandas_does(home, left, right):
+    with pytest.raises(TypeError, match="Can only merge Series or DataFrame objects"):
+        actors.merge(left, right, on="k", home=home)
+    assert not actors.steps(home)
+
+
 def test_a_merge_with_itself_and_with_a_series(home):
     frame = ORDERS.copy()
     assert_frame_equal(actors.merge(frame, frame, on="big"), ORDERS.merge(ORDERS, on="big"))
