@@ -10,14 +10,17 @@ from collections.abc import Collection, Hashable, Iterable, Mapping
 from types import TracebackType
 from typing import Any, final
 
+import numpy as np
+
 from bigdebug.actors.aside import being_tried
 from bigdebug.actors.associations import Associations
 from bigdebug.actors.committed import ActorCulprit, Committed, Facts
+from bigdebug.actors.failed import Failure
 from bigdebug.actors.home import ActorHome
 from bigdebug.actors.items import Items
 from bigdebug.actors.kinds import RECORD, ActorType, DataType, check_flow
 from bigdebug.actors.log import ANY, NEXT, Log
-from bigdebug.actors.places import Place, located
+from bigdebug.actors.places import NOWHERE, Place, Places, located
 from bigdebug.actors.stamping import Stamper
 from bigdebug.actors.values import digest_of
 from bigdebug.errors import ActorError, BigdebugError
@@ -51,6 +54,7 @@ class Actor:
         self._alone = threading.Lock()
         self._extents: dict[str, Extent] = {}
         self._culprits: list[ActorCulprit] = []
+        self._failed_in: dict[str, Extent] = {}
         self._stamp = Stamper()
         self._done = ""
 
@@ -124,13 +128,13 @@ class Actor:
             number = self._log.inputs.count - 1 if item is NEXT else self._log.lone(item)
             text = error if isinstance(error, str) else f"{type(error).__name__}: {said(error)}"
             look = "" if item is NEXT else shown(tuple(item)[:3] if isinstance(item, Place) else item)
-            self._culprits.append(ActorCulprit(number if number >= 0 else None, look, "" if output is None else shown(output), text))
+            self._fail(number, look, "" if output is None else shown(output), text, self._log.inputs.last())
 
-    def fail_at(self, number: int, error: BaseException) -> None:
-        """The input of this number made trouble: what is captured as a whole knows numbers."""
+    def fail_at(self, number: int, error: BaseException, places: Places = NOWHERE) -> None:
+        """The input of this number made trouble: what is captured as a whole knows numbers, and where its inputs stand."""
         with self._alone:
             self._go_on("told of a failure")
-            self._culprits.append(ActorCulprit(number if number >= 0 else None, "", "", f"{type(error).__name__}: {said(error)}"))
+            self._fail(number, "", "", f"{type(error).__name__}: {said(error)}", places)
 
     def commit(self) -> None:
         """It is done: what it said is kept, whole. What it contains and what has not committed is dropped. Raises ActorError the second time, StoreError."""
@@ -150,7 +154,7 @@ class Actor:
             self._go_on("abandoned")
             self._done = "has failed"
             text = error if isinstance(error, str) else f"{type(error).__name__}: {said(error)}"
-            self._home.fail(self.id, self._registration, {"error": text, "culprits": [vars(each) for each in self._culprits], "ended": time.time()})
+            self._home.fail(self.id, self._registration, Failure(text, time.time(), tuple(self._culprits), tuple(self._failed_in.values())))
 
     def __enter__(self) -> Actor:
         return self
@@ -171,6 +175,14 @@ class Actor:
         return f"<Actor {self.id}: {self._done or 'is capturing'}>"
 
     # ---- inside -----------------------------------------------------------------------------------------------
+
+    def _fail(self, number: int, look: str, output: str, text: str, places: Places) -> None:
+        at = None
+        for found in places.locate(np.array([number])) if number >= 0 else ():
+            extent = next(each for each in places.files if each.path == found.path)
+            self._failed_in[extent.path] = self._told(extent, extent.stamp)
+            at = Place(found.path, found.unit, int(found.positions[0]), len(found))
+        self._culprits.append(ActorCulprit(number if number >= 0 else None, look, output, text, at))
 
     def _commit(self, inputs: Items, outputs: Items, associations: Associations, incomplete: tuple[str, ...], believed: str) -> None:
         # Said once that it is over, also if it cannot be written: half of it would be written the second time.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain
 from typing import Any
 
@@ -16,8 +17,11 @@ from bigdebug.actors.associations import Associations, Intervals, Spans, Unknown
 from bigdebug.actors.beside import Beside
 from bigdebug.actors.columns import Column
 from bigdebug.actors.items import Items
+from bigdebug.actors.log import unhashable
+from bigdebug.actors.looks import ATOMS, Looks
 from bigdebug.actors.paired import Paired
 from bigdebug.actors.passed import by_hand
+from bigdebug.actors.places import NOWHERE, Places
 from bigdebug.actors.promises import NOT_TRIED
 from bigdebug.actors.reconstructed import INPUT, KINDS, OUTPUT, reconstructed
 from bigdebug.actors.steady import Steady
@@ -60,12 +64,13 @@ class Capture:
         self._beside = Beside() if self._trial is None else self._trial.beside
         self._tags = Tags()
         self._paired = Paired(note_inputs=promise.each)
-        self._broken = ""
+        self._looks: Looks | None = None
+        self._broken = self._unseen = ""
 
-    def tries(self, some: Sequence[Any] | None) -> None:
-        """Try it on some records, the first ones first; None: they cannot be looked at."""
+    def tries(self, some: Sequence[Any] | None, again: bool = False) -> None:
+        """Try it on some records, the first ones first; None: they cannot be looked at. ``again``: they are a collection, which one can go through more than once."""
         if self._trial is not None and not being_tried():
-            self._trial.before(some)
+            self._trial.before(some, again)
         if (self._trial is None or self._trial.believed) and not being_tried():
             self._beside.remembers(self._function)
             for each in self._arguments:
@@ -73,11 +78,19 @@ class Capture:
 
     def calls(self, records: Any) -> Any:
         """Call the function, and give what it gives; its outputs are in ``given`` then."""
-        tags = self._promise.tags
-        read = records if tags is None else self._tags.noted(records, tags[0])
-        result = self._arguments.call(self._function, self._paired.reading(read))
+        self._looks = Looks(records, partial(_read, self._paired, self._tags, self._promise), self._paired.given)
+        result = self._arguments.call(self._function, self._looks.hand())
         self.given = self._paired.giving(result)
         return result
+
+    def is_unseen(self, why: str) -> None:
+        """Its outputs do not pass here."""
+        self._unseen = why
+
+    def strays(self, name: str, value: Any) -> None:
+        """Something was asked of the iterator that its outputs come from, other than the next of them."""
+        if not isinstance(value, ATOMS):
+            self.is_unseen("its outputs were taken in another way than one by one")
 
     @property
     def is_watched(self) -> bool:
@@ -107,12 +120,13 @@ class Capture:
         return getattr(self.given, "answer", None)
 
     @contextmanager
-    def failing(self, actor: Steady) -> Iterator[None]:
-        """Within, outputs are taken: what the function raises is raised, and the input that was read last is its culprit."""
+    def failing(self, actor: Steady, places: Callable[[int], Places] = lambda read: NOWHERE) -> Iterator[None]:
+        """Within, outputs are taken: what the function raises is raised, and the input that was read last is its culprit. ``places`` says where so many inputs stand."""
         try:
             yield
         except Exception as error:
-            actor.fail_at(self._stopped().inputs - 1, error)
+            read = self._stopped().inputs
+            actor.fail_at(read - 1 if self._looks is None else self._looks.last(read), error, places(read))
             raise
 
     def commit(self, actor: Steady, all_given: bool = False) -> None:
@@ -125,8 +139,9 @@ class Capture:
         paired = self._stopped()
         if self._trial is not None:
             self._trial.ended(paired.inputs, all_given)
-        associations, why = self._associations(paired)
-        return paired.inputs, paired.outputs, associations, why
+        count = paired.inputs if self._looks is None else self._looks.count(paired.inputs)
+        associations, why = self._associations(paired, count)
+        return count or 0, paired.outputs, associations, why
 
     @property
     def believed(self) -> str:
@@ -137,12 +152,20 @@ class Capture:
         count = self._stopped().inputs
         return "" if trial.note(count) or self._broken else trial.tried(count)
 
+    def _unpaired(self, count: int | None) -> str:
+        """Why what was read does not say what an output was made of; empty if it does."""
+        if self._unseen or self._looks is None or not self._looks.again:
+            return self._unseen
+        if self._promise.each or self._promise.tags:
+            return "it does more with its records than to read each once; without each= and tags= an output is made of all that it has seen"
+        return "it does more with its records than to read them one by one, and nobody knows how many there were" if count is None else ""
+
     def _stopped(self) -> Paired:
         self._paired.stop()
         return self._paired
 
-    def _associations(self, paired: Paired) -> tuple[Associations, tuple[str, ...]]:
-        self._broken = "" if self._trial is None else self._trial.broken()
+    def _associations(self, paired: Paired, count: int | None) -> tuple[Associations, tuple[str, ...]]:
+        self._broken = ("" if self._trial is None else self._trial.broken()) or self._unpaired(count)
         if self._broken:
             why = f"{self.name} has no lineage: {self._broken}"
             return Unknown(why), (why,)
@@ -152,8 +175,15 @@ class Capture:
             return Spans(Column.of(paired.offsets())), (*filter(None, [believed]), *beside)
         reads = paired.reads()
         if self._promise.tags is None:
+            if self._looks is not None and self._looks.since is not None and count is not None:
+                reads[self._looks.since :] = count
             return since_the_beginning(reads), beside
         return tagged(np.array(self._tags.read, np.int64), np.array(self._tags.given, np.int64), reads), beside
+
+
+def _read(paired: Paired, tags: Tags, promise: Promise, records: Any) -> Iterator[Any]:
+    """The records, as the function reads them the first time. No method of the capture: that holds them, and what they pass."""
+    return paired.reading(records if promise.tags is None else tags.noted(records, promise.tags[0]))
 
 
 class Tags:
@@ -165,8 +195,11 @@ class Tags:
         self._codes: dict[Hashable, int] = {}
 
     def note(self, codes: list[int], tag: Hashable) -> None:
-        """Of one that is ``read`` or ``given``."""
-        codes.append(self._codes.setdefault(tag, len(self._codes)))
+        """Of one that is ``read`` or ``given``. Raises ActorError for one that is no key of a dictionary."""
+        try:
+            codes.append(self._codes.setdefault(tag, len(self._codes)))
+        except TypeError as problem:
+            raise unhashable(tag) from problem
 
     def noted(self, records: Iterable[Any], key: Key) -> Iterator[Any]:
         """The records, whose tags are noted when they are read."""

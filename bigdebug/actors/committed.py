@@ -12,10 +12,13 @@ from typing import Any
 
 from bigdebug.actors.associations import Associations, load
 from bigdebug.actors.items import Items
+from bigdebug.actors.places import Place
 from bigdebug.errors import StoreError
 from bigdebug.shown import plain
 from bigdebug.store.contained import contained, read_json
 from bigdebug.store.formats import check_format
+from bigdebug.trace.across.located import Unit
+from bigdebug.trace.across.paths import short
 
 FORMAT = 1
 CATALOG = "actor.json"
@@ -51,17 +54,23 @@ class Facts:
 class ActorCulprit:
     """An input that an actor failed on (Newt 4): its number among the inputs, how it looks, what was to be made of it, and what went wrong.
 
-    ``number`` is None if nothing had come yet.
+    ``number`` is None if nothing had come yet. ``at`` is where it stands, of an actor that did not commit: of one that did, its inputs say so.
     """
 
     number: int | None
     input: str
     output: str
     error: str
+    at: Place | None = None
 
     def __str__(self) -> str:
         which = "no input" if self.number is None else f"input {self.number:,}"
-        return plain(": ".join(filter(None, (which, self.input, self.error))))
+        where = "" if self.at is None or self.input else f"{short(self.at.path)}, {self.at.unit.value} {self.at.position + (self.at.unit is Unit.LINE):,}"
+        return plain(": ".join(filter(None, (which, self.input or where, self.error))))
+
+    def dump(self) -> dict[str, Any]:
+        """As data that JSON takes."""
+        return {name: value for name, value in vars(self).items() if name != "at"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,7 +93,7 @@ class Committed:
         """Write it into a directory that nobody looks into before it has its name."""
         catalog = {
             "format": FORMAT, **self.facts.dump(), "ended": self.ended, "inputs": self.inputs.dump(home, "inputs"), "outputs": self.outputs.dump(home, "outputs"),
-            "associations": self.associations.dump(home), "culprits": [vars(each) for each in self.culprits],
+            "associations": self.associations.dump(home), "culprits": [each.dump() for each in self.culprits],
             "incomplete": list(self.incomplete), "dropped": list(self.dropped), "believed": self.believed,
         }
         (home / CATALOG).write_text(json.dumps(catalog), encoding="utf-8")

@@ -7,13 +7,16 @@ import inspect
 import sys
 from collections.abc import Callable, Mapping
 from types import MethodType
-from typing import Any
+from typing import Any, ClassVar
 
 from bigdebug.errors import ActorError
 
 
 class Decorated:
     """A function that does something besides when it is called. Else it is used as the function is: by a class as a method, from another process by its name."""
+
+    _of_code: ClassVar[tuple[str, ...]] = ("__code__", "__defaults__", "__kwdefaults__", "__globals__", "__closure__")
+    """What it has of its function's, if that has it: by these one tells a generator function, among others."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
         functools.update_wrapper(self, function)
@@ -33,6 +36,19 @@ class Decorated:
             return self
         method = self if self._bound else vars(self).get("_method") or vars(self).setdefault("_method", self._as_method())
         return method if owner is None else MethodType(method, owner)
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in self._of_code:
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        return getattr(self._function, name)
+
+    @property
+    def __signature__(self) -> inspect.Signature:
+        """That of the function: ``inspect`` looks for no other one, and takes what can be bound for a method in C."""
+        try:
+            return inspect.signature(self._function)
+        except (TypeError, ValueError) as error:  # some functions in C tell of none
+            raise AttributeError("__signature__") from error
 
     @property
     def function(self) -> Callable[..., Any]:

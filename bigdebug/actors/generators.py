@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import inspect
 import logging
+from array import array
 from collections import deque
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Generator, Iterator, Mapping, MappingView, Sequence
+from collections.abc import Set as AbstractSet
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from typing import Any
 
@@ -15,16 +17,17 @@ from bigdebug.actors.actor import Home
 from bigdebug.actors.arguments import Arguments
 from bigdebug.actors.aside import being_tried
 from bigdebug.actors.capture import Capture, Key, Promise, Transform
+from bigdebug.actors.codes import library
 from bigdebug.actors.decorated import Decorated, decorated, name_of
+from bigdebug.actors.handed import handed
+from bigdebug.actors.looks import ONLY_ITERATORS, is_iterable
 from bigdebug.actors.steady import GENERATOR, Steady, steady
 from bigdebug.actors.tried import first_of
 
 log = logging.getLogger("bigdebug")
 
-_OF_CODE = ("__code__", "__defaults__", "__kwdefaults__", "__globals__", "__closure__")
-
-_COLLECTIONS = (list, tuple, dict, set, frozenset, deque, range, str, bytes, bytearray, np.ndarray)
-"""Of these, all outputs are there at once, and who asks for them again gets them again."""
+_COLLECTIONS = (Sequence, AbstractSet, Mapping, MappingView, deque, bytearray, memoryview, array, np.ndarray)
+"""Of these, and of what pandas has, all outputs are there at once, and who asks for them again gets them again."""
 
 
 def generator(
@@ -38,8 +41,9 @@ def generator(
     ``check=False`` tries nothing and believes it; so is it, and a note says so, where records come from an iterator that cannot be looked into without taking them from it, where what the
     function remembers cannot be copied for certain, and where it would write a file, connect with something or start a program: it is stopped from that before it does.
 
-    What a generator function gives is a generator, with all that these do. Another function is called at once, as without: a list, or what else Python keeps all outputs in, is given itself, and so
-    is what is no iterable; of any other iterable, a generator of its records is given.
+    The function may go through a collection more than once, and do with it what else one does: from then on an output is made of all that is in it. What a generator function gives is a
+    generator, with all that these do. Another function is called at once, as without, and what it gives is given: of an iterator, one that does what that does. In what is neither an iterator nor
+    keeps its outputs (a class of the user's whose records come when they are asked for), they are not seen, and the step has no lineage.
     """
     promise = Promise(each, tags, check)
     return decorated(function, lambda fn: GeneratorFunction(fn, promise, name, home))
@@ -53,12 +57,6 @@ class GeneratorFunction(Decorated):
         self._promise = promise
         self._name = name or name_of(function)
         self._home = home
-
-    def __getattr__(self, name: str) -> Any:
-        """What says of the function that it is a generator function."""
-        if name not in _OF_CODE:
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-        return getattr(self._function, name)
 
     def called(self, bound: int, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """What the function gives, of the records that its first parameter gets. It is called now, as without; of a generator function, that runs nothing yet."""
@@ -82,16 +80,20 @@ class GeneratorFunction(Decorated):
                 result = capture.calls(records)
             passing = _passing(capture, _going_on(going.pop_all(), actor), waits=True)
         next(passing)
-        if type(result) in _COLLECTIONS:
+        if isinstance(result, Iterator):
+            return passing if type(result).__module__ in ONLY_ITERATORS else handed(result, lambda: passing, capture.strays)
+        if _keeps_all(result):
             deque(passing, maxlen=0)
-        elif _is_iterable(result):
-            return passing
+        elif is_iterable(result):
+            capture.is_unseen(f"its outputs are in a {type(result).__name__}, which may give others whenever it is asked; give them one by one, or in a list")
         passing.close()
         return result
 
 
-def _is_iterable(value: Any) -> bool:
-    return isinstance(value, Iterable) or hasattr(type(value), "__getitem__")
+def _keeps_all(value: Any) -> bool:
+    """Whether it is a collection that is gone through by no code of the user's."""
+    owner = next((kind for kind in type(value).__mro__ if "__iter__" in vars(kind)), object)
+    return (isinstance(value, _COLLECTIONS) or owner.__module__.startswith("pandas.")) and library(owner.__module__)
 
 
 @contextmanager
@@ -99,7 +101,7 @@ def _begun(capture: Capture, records: Any, home: Home) -> Iterator[Steady]:
     """Within, the function is called and its outputs are taken. Before, it is tried."""
     with steady(capture.name, GENERATOR, home) as actor:
         with capture.failing(actor):
-            capture.tries(first_of(records))
+            capture.tries(first_of(records), not isinstance(records, Iterator))
         yield actor
 
 

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from bigdebug.actors.committed import Check, Facts, Kept
+from bigdebug.actors.failed import Failure
 from bigdebug.errors import ActorError, BigdebugError, StoreError, UnknownActorError
 from bigdebug.outside import from_outside
 from bigdebug.store.home import HOME, home
@@ -111,11 +112,11 @@ class ActorHome:
             finally:
                 registration.close()
 
-    def fail(self, actor: str, registration: Registration, told: dict[str, Any]) -> None:
+    def fail(self, actor: str, registration: Registration, told: Failure) -> None:
         """An actor will not commit: say why."""
         with self._writing():
             part = self.root / f".{actor}{_PART}"
-            part.write_text(json.dumps(told), encoding="utf-8")
+            part.write_text(told.write(), encoding="utf-8")
             part.chmod(0o600)
             part.rename(self.root / f"{actor}{_FAILED}")
         registration.close()
@@ -198,12 +199,12 @@ class ActorHome:
         waiting = {name.removesuffix(suffix) for suffix in (_OPEN, _CLOSING) for name in names if name.endswith(suffix)}
         return committed, sorted(name for name in waiting - set(committed) if _ID.fullmatch(name))
 
-    def why_not(self, actor: str) -> tuple[str, dict[str, Any]]:
+    def why_not(self, actor: str) -> tuple[str, Failure]:
         """Why an actor has not committed, in words; and what it said of its failure."""
-        with suppress(OSError, ValueError, RecursionError):  # what is no account of a failure says nothing
-            told = _failure(json.loads((self.root / f"{actor}{_FAILED}").read_text(encoding="utf-8")))
-            return f"it failed: {told['error']}", told
-        return "it has not committed yet" if self.captures(actor) else "it never committed, and its process let go of it", {}
+        with suppress(OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError):  # what is no account of a failure says nothing
+            told = Failure.read((self.root / f"{actor}{_FAILED}").read_text(encoding="utf-8"))
+            return f"it failed: {told.error}", told
+        return ("it has not committed yet" if self.captures(actor) else "it never committed, and its process let go of it"), Failure("", None)
 
     def captures(self, actor: str) -> bool:
         """Whether somebody holds an actor that has not committed, or is registering or committing it."""
@@ -309,19 +310,3 @@ def _held(path: Path) -> bool:
     except (OSError, ImportError):
         return True
     return False
-
-
-def _failure(told: Any) -> dict[str, Any]:
-    """What an actor said of its failure. Raises ValueError for what is no such thing."""
-    if not isinstance(told, dict) or not isinstance(told.get("error"), str) or not isinstance(told.get("ended", 0.0), int | float):
-        raise ValueError("this is no account of a failure")
-    culprits = told.get("culprits", [])
-    if not isinstance(culprits, list) or not all(map(_is_culprit, culprits)):
-        raise ValueError("these are no culprits")
-    return told
-
-
-def _is_culprit(told: Any) -> bool:
-    if not isinstance(told, dict) or told.keys() != {"number", "input", "output", "error"}:
-        return False
-    return isinstance(told["number"], int | None) and all(isinstance(told[each], str) for each in ("input", "output", "error"))

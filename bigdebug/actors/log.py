@@ -12,12 +12,17 @@ import numpy as np
 from bigdebug.actors.associations import Intervals
 from bigdebug.actors.items import Items
 from bigdebug.actors.kinds import DataType
-from bigdebug.actors.places import RUN, Place, Places, checked
+from bigdebug.actors.places import NOWHERE, RUN, Place, Places, checked
 from bigdebug.actors.reconstructed import INPUT, KINDS, LONE, OUTPUT, PAIR, RESET, reconstructed
 from bigdebug.actors.values import digest_of
 from bigdebug.errors import ActorError
 from bigdebug.trace.across.located import ITEMS, Extent
 from bigdebug.trace.across.stamps import stamp_of
+
+
+def unhashable(tag: object) -> ActorError:
+    """What is said of a tag that is in no dictionary."""
+    return ActorError("A tag is a value that does not change, as keys of a dictionary are", value=tag, remedy="Give a text, a number, or a tuple of these.")
 
 
 class Arrival:
@@ -73,6 +78,13 @@ class Side:
         """A file that is told of for the first time: its size and time of now."""
         self._codes[extent.path] = len(self._codes)
         self.extents[extent.path] = extent if extent.path.startswith(ITEMS) else replace(extent, stamp=stamp_of(extent.path, digest=False))
+
+    def last(self) -> Places:
+        """Where the last of them stands."""
+        run = self._runs[-len(RUN):]
+        if not run or run[0] != self.count - 1:
+            return NOWHERE
+        return Places.of([*self.extents.values()], np.array([run], np.int64))
 
     def closed(self, more: Callable[[Extent], Extent]) -> Items:
         """All of them. ``more`` says more of a file than the calls did: its format, its stamp."""
@@ -133,6 +145,12 @@ class Log:
 
     def _set(self, tag: Any) -> int:
         """The number of a set of tags: of those in a set, or of the one."""
+        try:
+            return self._known(tag)
+        except TypeError as problem:
+            raise unhashable(tag) from problem
+
+    def _known(self, tag: Any) -> int:
         known = self._sets.get(tag) if isinstance(tag, (str, frozenset, int, tuple, bytes)) else None
         if known is not None:
             return known

@@ -6,11 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from weakref import WeakValueDictionary
 
+import numpy as np
+
 from bigdebug.actors.actor import Actor, Home, home_of
 from bigdebug.actors.actorstep import ActorStep, Links
 from bigdebug.actors.committed import ActorCulprit
 from bigdebug.actors.home import ActorHome
-from bigdebug.errors import BigdebugError, IncompleteLineageError
+from bigdebug.errors import BigdebugError, IncompleteLineageError, UntraceableError
 from bigdebug.trace.across.located import Extent, Located
 
 _OPENED: WeakValueDictionary[tuple[object, ...], ActorStep | UncommittedStep] = WeakValueDictionary()
@@ -37,6 +39,18 @@ class UncommittedStep:
 
     def forward(self, inputs: Sequence[Located]) -> Sequence[Located]:
         raise self._refused()
+
+    def inputs_of(self, records: object) -> Sequence[Located] | None:
+        """Where the input stands that one of its culprits is; None for what is none of its culprits. Raises UntraceableError where that was not told."""
+        if not isinstance(records, ActorCulprit) or records not in self.culprits:
+            return None
+        if records.at is None:
+            raise UntraceableError("Where this culprit stands was not told, and the step did not commit", value=str(records), remedy="Tell the places of inputs: add_input(at=actors.Place.line(path, n)).")
+        return (Located.of(records.at.path, records.at.unit, np.arange(records.at.position, records.at.position + records.at.length)),)
+
+    def outputs_of(self, records: object) -> Sequence[Located] | None:
+        """Nothing was made of a culprit; None for what is none of its culprits."""
+        return () if isinstance(records, ActorCulprit) and records in self.culprits else None
 
     def _refused(self) -> BigdebugError:
         return IncompleteLineageError(self.incomplete[0], remedy="Run it again, and commit it when it is done.")
@@ -110,6 +124,5 @@ def _uncommitted(home: ActorHome, actor: str) -> ActorStep | UncommittedStep:
         facts = home.facts(actor)
     except BigdebugError as damaged:
         return UncommittedStep(actor, actor, "actor", None, None, (str(damaged),))
-    culprits = tuple(ActorCulprit(**each) for each in told.get("culprits", ()))
     sentence = f"The actor {facts.name} cannot be asked: {why}"
-    return _same((home.root, actor), UncommittedStep(actor, facts.name, facts.kind[0], facts.began, told.get("ended"), (sentence,), facts.within, culprits))
+    return _same((home.root, actor), UncommittedStep(actor, facts.name, facts.kind[0], facts.began, told.ended, (sentence,), facts.within, told.culprits, told.reads))

@@ -32,6 +32,10 @@ class Paired:
         """The records, as the function reads them."""
         return passed(records, self._noted if self._note_inputs else self._clock)
 
+    def given(self) -> int:
+        """How many outputs there have been until now; for who noted inputs, how many of those."""
+        return len(self._ticks)
+
     def giving(self, outputs: Any) -> Iterator[Any]:
         """Its outputs, as it gives them."""
         return passed(outputs, self._clock if self._note_inputs else self._noted)

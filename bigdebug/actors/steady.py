@@ -11,6 +11,7 @@ from bigdebug.actors.aside import being_tried
 from bigdebug.actors.associations import Associations
 from bigdebug.actors.items import Items
 from bigdebug.actors.kinds import ActorType
+from bigdebug.actors.places import NOWHERE, Places
 from bigdebug.errors import BigdebugError, StoreError
 
 log = logging.getLogger("bigdebug")
@@ -40,10 +41,10 @@ class Steady:
             self.actor = None
             self.warn(problem)
 
-    def fail_at(self, number: int, error: BaseException) -> None:
-        """The input of this number made trouble."""
+    def fail_at(self, number: int, error: BaseException, places: Places = NOWHERE) -> None:
+        """The input of this number, which stands there, made trouble."""
         if self.actor is not None:
-            self.actor.fail_at(number, error)
+            self.actor.fail_at(number, error, places)
 
     def commit(self) -> None:
         """Commit what calls said; a StoreError is logged."""

@@ -6,7 +6,7 @@ import os
 import re
 import stat
 from array import array
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, suppress
 from inspect import Parameter, Signature, signature
 from itertools import islice
@@ -26,7 +26,7 @@ from bigdebug.actors.stamping import stamping
 from bigdebug.actors.steady import GENERATOR, steady
 from bigdebug.errors import ActorError
 from bigdebug.store.paths import mode_of
-from bigdebug.trace.across.located import Extent, Unit
+from bigdebug.trace.across.located import Extent, FileStamp, Unit
 from bigdebug.trace.across.stamps import stamp_of
 
 _CHUNK = 4_096
@@ -49,6 +49,8 @@ def lines(
 
 class LinesFunction(Decorated):
     """A function over the lines of files that is a step each time it is called, with files in the place of the lines."""
+
+    _of_code = ()  # it is no generator function
 
     def __init__(self, function: Transform, promise: Promise, encoding: str, name: str, home: Home) -> None:
         super().__init__(function)
@@ -87,19 +89,28 @@ _FILES = ("source", "target")
 def _call(capture: Capture, home: Home, sources: list[str], target: str, encoding: str) -> None:
     if target in sources or any(_same_file(target, path) for path in sources):
         raise ActorError("A step does not write the file that it reads", value=target, remedy="Write another one, and rename it afterwards.")
+    options = () if encoding == "utf-8" else (("encoding", encoding),)
+
+    def extents(stamps: Callable[[str], FileStamp | None]) -> list[Extent]:
+        return [Extent(path, Unit.LINE, "text", options, stamps(path)) for path in sources]
+
     with steady(capture.name, GENERATOR, home) as actor:
-        with stamping(sources) as stamps, ExitStack() as files, capture.failing(actor):
+        read = _Read()
+        with stamping(sources) as stamps, ExitStack() as files, capture.failing(actor, lambda inputs: rows_of(extents(_unread), read.counts(inputs)).places):
             first = _first(sources, encoding)
-            read = _Read([files.enter_context(open(path, encoding=encoding)) for path in sources])
+            read.files += [files.enter_context(open(path, encoding=encoding)) for path in sources]
             written = Written(files.enter_context(open(target, "w", encoding=encoding)))
             capture.tries(first)
             capture.calls(iter(read))
             written.write(capture.outputs())
-        options = () if encoding == "utf-8" else (("encoding", encoding),)
-        extents = [Extent(path, Unit.LINE, "text", options, stamps[path]) for path in sources]
         there = Extent(target, Unit.LINE, "text", options, stamp_of(target))
         inputs, outputs, associations, why = capture.ended()
-        actor.commit_as(rows_of(extents, read.counts(inputs)), Items(outputs, written.places(there)), associations, why, capture.believed)
+        actor.commit_as(rows_of(extents(stamps.__getitem__), read.counts(inputs)), Items(outputs, written.places(there)), associations, why, capture.believed)
+
+
+def _unread(path: str) -> FileStamp | None:
+    """Of a file that was not read to its end."""
+    return stamp_of(path, digest=False)
 
 
 def _same_file(one: str, other: str) -> bool:
@@ -112,24 +123,24 @@ def _first(sources: Sequence[str], encoding: str) -> list[str] | None:
         return None
     found: list[str] = []
     with ExitStack() as files, suppress(UnicodeError):  # lines that cannot be decoded are met when they are read
-        found.extend(some_lines(iter(_Read([files.enter_context(open(path, encoding=encoding)) for path in sources]))))
+        found.extend(some_lines(iter(_Read(files.enter_context(open(path, encoding=encoding)) for path in sources))))
     return found
 
 
 class _Read:
     """The lines of files, one file behind the other; how many are of which."""
 
-    def __init__(self, files: Sequence[IO[str]]) -> None:
-        self._files = files
+    def __init__(self, files: Iterable[IO[str]] = ()) -> None:
+        self.files = [*files]
         self._ended: list[int] = []
 
     def __iter__(self) -> Iterator[str]:
-        if len(self._files) == 1:
-            return iter(self._files[0])
+        if len(self.files) == 1:
+            return iter(self.files[0])
         return self._each()
 
     def _each(self) -> Iterator[str]:
-        for file in self._files:
+        for file in self.files:
             count = 0
             for line in file:
                 count += 1
@@ -138,8 +149,8 @@ class _Read:
 
     def counts(self, inputs: int) -> list[int]:
         """How many lines of each file are among so many inputs."""
-        counts = [*self._ended, *([0] * (len(self._files) - len(self._ended)))]
-        if len(self._ended) < len(self._files):
+        counts = [*self._ended, *([0] * (len(self.files) - len(self._ended)))]
+        if len(self._ended) < len(self.files):
             counts[len(self._ended)] = inputs - sum(self._ended)
         return counts
 

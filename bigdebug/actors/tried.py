@@ -21,6 +21,7 @@ from bigdebug.actors.arguments import Arguments
 from bigdebug.actors.aside import aside, ended, stopped
 from bigdebug.actors.beside import Beside
 from bigdebug.actors.codes import Untried, library
+from bigdebug.actors.looks import Looks
 from bigdebug.actors.promises import MOST_SECONDS, Broken
 from bigdebug.actors.room import MOST_BYTES, NoRoom, Room
 from bigdebug.actors.shared import all_atoms, tells
@@ -59,6 +60,7 @@ class Trial:
         self._arguments = arguments
         self._alone: list[list[Any]] = []
         self._given: list[list[Any]] = []
+        self._again = False
         self._why = ""
         self._ended = False
         self._seconds = 0.0
@@ -70,8 +72,9 @@ class Trial:
         self.believed = ""
         """Why it could not be tried at all, as a note; empty if it was."""
 
-    def before(self, some: Sequence[Any] | None) -> None:
-        """Try it on some records, the first ones first, where nobody sees it and nothing stays of it (``aside``)."""
+    def before(self, some: Sequence[Any] | None, again: bool) -> None:
+        """Try it on some records, the first ones first, where nobody sees it and nothing stays of it (``aside``). ``again``: as a collection, which one can go through more than once."""
+        self._again = again
         if some is None:
             self.believed = BELIEVED
             return
@@ -124,7 +127,8 @@ class Trial:
     @contextmanager
     def _copied(self, copies: Copies, records: Sequence[Any]) -> Iterator[tuple[Call, Sequence[Any]]]:
         with stopped(), copies.of(self._function, self._arguments.rest, list(records)) as (function, rest, mine):
-            yield partial(self._arguments.copied(rest).call, function), mine
+            call = partial(self._arguments.copied(rest).call, function)
+            yield partial(_as_collection, call, mine) if self._again else call, mine
 
     def sees(self, output: Any, read: int) -> None:
         """An output of the real call, which had read so many records. Copies of those of the first ones are kept."""
@@ -190,6 +194,10 @@ class Trial:
         self._seconds += perf_counter() - began
         if self._seconds > MOST_SECONDS:
             self.believed = LARGE
+
+
+def _as_collection(call: Call, mine: Sequence[Any], records: Iterator[Any]) -> Iterable[Any]:
+    return call(Looks(mine, lambda again: records, lambda: 0).hand())
 
 
 def _copy(value: Any, room: Room) -> Any:

@@ -295,3 +295,14 @@ def test_actors_within_an_actor_are_what_it_touched(dbg: DebugSession, tmp_path:
         part.add_output(at=actors.Place.line(str(tmp_path / "b.txt"), 0))
     assert [step.name for step in dbg.pipeline.within("nightly")] == ["one"]
     assert dbg.pipeline.touched("nightly").up("file") == (str(tmp_path / "b.txt"),)
+
+
+def test_a_step_stands_in_the_place_of_its_function_in_a_job(dbg: DebugSession) -> None:
+    """PySpark asks a function how many arguments it takes, and an old way of asking took steps for functions in C."""
+    rows = dbg.spark.createDataFrame([("a", 1), ("a", 2), ("b", 3)], "k string, n long")
+
+    def doubled(frame: Any) -> Any:
+        return frame.assign(n=frame.n * 2)
+
+    for step in (actors.rows(doubled), actors.groups(doubled, by="k"), actors.whole(doubled)):
+        assert sorted(rows.groupBy("k").applyInPandas(step, "k string, n long").collect()) == [("a", 2), ("a", 4), ("b", 6)]

@@ -216,6 +216,18 @@ def test_culprits_of_an_actor_that_goes_on_are_kept_and_are_traced(home, tmp_pat
     assert told(step.made_of("also")) == {str(tmp_path / "in"): [2]}
 
 
+def test_a_tag_that_cannot_be_a_key_is_refused_by_name(home):
+    with actors.register("tags", home=home) as actor:
+        for tag in ({}, [[1]], ([],)):
+            for call in (actor.add_input, actor.add_output):
+                with pytest.raises(ActorError, match="A tag is a value that does not change"):
+                    call("a", tag)
+        actor.add_input("a", "x")
+    assert actors.step(actor).count(f"item:{actor.id}/in") == 1
+    with pytest.raises(ActorError, match="A tag is a value that does not change"):
+        [*actors.generator(lambda records: iter([*records]), tags=(lambda record: [record], str), home=home)([1])]
+
+
 def test_links_of_unknown_actors_and_of_cycles_are_refused(home):
     one, other, third = (actors.register(name, home=home) for name in ("one", "two", "three"))
     for source, target in ((one, "nobody"), ("../../etc", one), (one, "a" * 500), (one, 7)):
@@ -574,7 +586,7 @@ def test_a_call_that_is_refused_leaves_the_actor_as_it_was(home, tmp_path):
                     call(object(), at=actors.Place.line(tmp_path / "no item stands here", 0))
                 with pytest.raises(ActorError, match="set of tags"):
                     call("a", tag=frozenset(), at=actors.Place.line(tmp_path / "no item stands here", 0))
-                with pytest.raises(TypeError):
+                with pytest.raises(ActorError, match="keys of a dictionary"):
                     call("a", tag=[[]], at=actors.Place.line(tmp_path / "no item stands here", 0))
             with pytest.raises(ActorError):
                 actor.capture(actors.Place.line(tmp_path / "no item stands here", 0), object())

@@ -301,7 +301,7 @@ def test_what_a_function_raises_at_once_is_raised_at_once(home):
             raise error("at once")  # noqa: B023
 
         with pytest.raises(error, match="at once"):
-            actors.generator(function, name=error.__name__)([1, 2])
+            actors.generator(function, name=error.__name__)(iter([1, 2]))
         step = actors.steps()[-1]
         assert [each.number for each in step.culprits] == [0]
 

@@ -1,11 +1,13 @@
 """Actors in a pipeline: lineage runs through frames, generators, programs and linked actors, from file to file, both ways."""
 
+from contextlib import suppress
 from functools import partial
 
 import pandas as pd
 import pytest
 
 from bigdebug import actors
+from bigdebug.errors import UntraceableError
 from bigdebug.trace.across.pipelines import pipeline
 
 
@@ -268,3 +270,54 @@ def test_what_a_step_reads_besides_is_told_also_where_nothing_is_tried(tmp_path)
     plain = actors.generator(lambda lines: (len(line) for line in lines), name="plain")
     assert list(plain(["a"])) == [1]
     assert actors.steps()[-1].incomplete == ()
+
+
+@actors.lines(each=True, name="numbers")
+def _numbers(lines):
+    for line in lines:
+        yield f"{int(line)}\n"
+
+
+def test_what_a_failed_step_failed_on_leads_to_the_first_file(tmp_path):
+    """An exception that left the step is the usual case: it has not committed, and knows where its culprit stands all the same."""
+    for name, text in (("first", "1 one\n2 two\nx three\n"), ("other.txt", "7\n")):
+        (tmp_path / name).write_text(text)
+    actors.lines(lambda lines: (line.split()[0] + "\n" for line in lines), each=True, name="cut")(tmp_path / "first", tmp_path / "cut.txt")
+    with pytest.raises(ValueError, match="invalid literal"):
+        _numbers([tmp_path / "other.txt", tmp_path / "cut.txt"], tmp_path / "out.txt")
+    culprit = actors.steps()[-1].culprits[0]
+    assert str(culprit).startswith("input 3: cut.txt, line 3: ValueError: invalid literal")
+    flow = pipeline(actors.steps).backward(culprit)
+    assert (flow["cut.txt"].located.positions.tolist(), flow["first"].located.positions.tolist()) == ([2], [2])
+    assert "other.txt" not in flow
+    assert [step.name for step in flow.steps] == ["cut", "numbers"]
+    assert pipeline(actors.steps).forward(culprit).files == ()
+
+
+def test_the_place_that_was_told_of_an_input_is_that_of_the_culprit(tmp_path):
+    (tmp_path / "in").write_text("a\nb\n")
+    for name, second in (("told", actors.Place.line(tmp_path / "in", 1)), ("untold", None)):
+        with suppress(KeyError), actors.register(name) as actor:
+            actor.add_input("a", at=actors.Place.line(tmp_path / "in", 0))
+            actor.add_input("b", at=second)
+            raise KeyError("b")
+    told, untold = (step.culprits[0] for step in actors.steps())
+    assert pipeline(actors.steps).backward(told)["in"].located.positions.tolist() == [1]
+    assert (untold.number, untold.at) == (1, None)
+    with pytest.raises(UntraceableError, match="Where this culprit stands was not told"):
+        pipeline(actors.steps).backward(untold)
+
+
+def test_a_failure_that_an_earlier_version_kept_or_that_nobody_wrote_is_read_as_far_as_it_goes(home):
+    with suppress(KeyError), actors.register("failed") as actor:
+        actor.add_input("a")
+        raise KeyError("b")
+    [file] = home.root.glob("*.failed")
+    for text, error in (
+        ('{"error": "KeyError: b", "culprits": [{"number": 0, "input": "", "output": "", "error": "KeyError"}], "ended": 1.0}', "it failed: KeyError: b"),
+        ('{"error": "KeyError: b", "culprits": [{"number": 0, "input": "", "output": "", "error": "KeyError", "at": [3, "line", 0, 1]}]}', "let go of it"),
+        ('{"error": "KeyError: b", "culprits": [3]}', "let go of it"), ('{"error": "KeyError: b", "reads": [{}]}', "let go of it"), ("[]", "let go of it"), ("{", "let go of it"),
+    ):
+        file.write_text(text)
+        [step] = actors.steps()
+        assert error in step.incomplete[0]

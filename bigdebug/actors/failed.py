@@ -1,0 +1,48 @@
+"""Failed: what an actor that will not commit says of it: what went wrong, and on which inputs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from bigdebug.actors.committed import ActorCulprit
+from bigdebug.actors.places import Place
+from bigdebug.trace.across.located import Extent, Unit, dump_extent, load_extent
+
+
+@dataclass(frozen=True)
+class Failure:
+    """What went wrong, in words; when, in seconds since 1970; the inputs that it failed on, and the files that these stand in."""
+
+    error: str
+    ended: float | None
+    culprits: tuple[ActorCulprit, ...] = ()
+    reads: tuple[Extent, ...] = ()
+
+    def write(self) -> str:
+        """As JSON."""
+        culprits = [{**each.dump(), "at": None if each.at is None else list(each.at)} for each in self.culprits]
+        return json.dumps({"error": self.error, "culprits": culprits, "ended": self.ended, "reads": [dump_extent(each) for each in self.reads]})
+
+    @classmethod
+    def read(cls, text: str) -> Failure:
+        """The inverse. Raises ValueError, LookupError, TypeError, AttributeError for what nobody wrote."""
+        told = json.loads(text)
+        if not isinstance(told, dict) or not isinstance(told.get("error"), str) or not isinstance(told.get("ended", 0.0), int | float | None):
+            raise ValueError("this is no account of a failure")
+        return cls(told["error"], told.get("ended"), tuple(map(_culprit, told.get("culprits", []))), tuple(map(load_extent, told.get("reads", []))))
+
+
+def _culprit(told: Mapping[str, Any]) -> ActorCulprit:
+    number, at = told["number"], told.get("at")
+    if not isinstance(number, int | None) or not all(isinstance(told[each], str) for each in ("input", "output", "error")):
+        raise ValueError("this is no culprit")
+    return ActorCulprit(number, told["input"], told["output"], told["error"], None if at is None else _place(*at))
+
+
+def _place(path: str, unit: str, position: int, length: int) -> Place:
+    if not isinstance(path, str) or not all(isinstance(each, int) and each >= 0 for each in (position, length)):
+        raise ValueError("this is no place in a file")
+    return Place(path, Unit(unit), position, length)

@@ -1,0 +1,96 @@
+"""Looks: what a function does with the records that it is given, besides going through them once, one by one. From then on it may know all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterator
+from typing import Any
+
+from bigdebug.actors.codes import library
+from bigdebug.actors.handed import handed
+
+ONLY_ITERATORS = frozenset(("builtins", "itertools"))
+"""Modules whose iterators can do nothing else."""
+
+ATOMS = (str, int, float, bool, type(None))
+"""What an iterator has of these, such as the name of a file, is none of its records."""
+
+
+class Looks:
+    """The records of one call. ``first`` gives those that are noted when they are read, ``given`` says how many outputs there have been."""
+
+    def __init__(self, records: Any, first: Callable[[Any], Iterator[Any]], given: Callable[[], int]) -> None:
+        self._records = records
+        self._first = first
+        self._given = given
+        self._begun = False
+        self._passes: list[int] = []
+        self._size: int | None = None
+        self.since: int | None = None
+        """How many outputs there had been before it looked; None if it did not."""
+        self.whole = False
+        """Whether it asked for more than how many there are, or records one by one."""
+        self.strays = False
+        """Whether it read from an iterator in another way, so that nobody knows which records are next."""
+
+    def hand(self) -> Any:
+        """What the function is given in the place of the records: what it can go through as often as them; themselves, if nobody can go through them."""
+        records, kind = self._records, type(self._records)
+        if isinstance(records, Generator):
+            return self._first(records)
+        if not is_iterable(records):
+            return records
+        if not isinstance(records, Iterator):
+            return handed(records, self._through, self._told)
+        only = self._first(records)
+        return only if kind.__module__ in ONLY_ITERATORS else handed(records, lambda: only, self._strayed)
+
+    def count(self, read: int) -> int | None:
+        """How many records there were, of which so many were noted as read; None if nobody knows."""
+        if self.strays or (self.whole and self._size is None):
+            return None
+        return max(read, *self._passes, self._size or 0)
+
+    def last(self, read: int) -> int:
+        """The place of the record that was read last, where so many were noted; -1 if there was none, or if nobody knows."""
+        return -1 if self.whole or self.strays else (self._passes or [read])[-1] - 1
+
+    @property
+    def again(self) -> bool:
+        """Whether it went through them again, or saw them in another way."""
+        return self.whole or self.strays or bool(self._passes)
+
+    def _through(self) -> Iterator[Any]:
+        records = iter(self._records)
+        if self._begun:
+            return self._once_more(records)
+        self._begun = True
+        return self._first(records)
+
+    def _once_more(self, records: Iterator[Any]) -> Iterator[Any]:
+        self._look()
+        self._passes.append(0)
+        return self._counted(records, len(self._passes) - 1)
+
+    def _counted(self, records: Iterator[Any], number: int) -> Iterator[Any]:
+        for record in records:
+            self._passes[number] += 1
+            yield record
+
+    def _told(self, name: str, value: Any) -> None:
+        """Of a collection that is no code of the user's it is known how many are in it."""
+        self._look()
+        if self._size is None and hasattr(type(self._records), "__len__") and library(type(self._records).__module__):
+            self._size = len(self._records)
+        self.whole = self.whole or name != "__len__"
+
+    def _look(self) -> None:
+        if self.since is None:
+            self.since = self._given()
+
+    def _strayed(self, name: str, value: Any) -> None:
+        self.strays = self.strays or not isinstance(value, ATOMS)
+
+
+def is_iterable(value: Any) -> bool:
+    """Whether one can go through it: it is not asked."""
+    return hasattr(type(value), "__iter__") or hasattr(type(value), "__getitem__")
