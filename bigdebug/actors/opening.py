@@ -31,6 +31,8 @@ class UncommittedStep:
     incomplete: Sequence[str]
     parents: Sequence[str] = ()
     culprits: Sequence[ActorCulprit] = ()
+    failed_in: Sequence[Extent] = ()
+    """The files that its culprits stand in. It has no part in what else comes of these."""
     reads: Sequence[Extent] = ()
     writes: Sequence[Extent] = ()
 

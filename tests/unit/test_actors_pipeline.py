@@ -292,6 +292,8 @@ def test_what_a_failed_step_failed_on_leads_to_the_first_file(tmp_path):
     assert "other.txt" not in flow
     assert [step.name for step in flow.steps] == ["cut", "numbers"]
     assert pipeline(actors.steps).forward(culprit).files == ()
+    assert [step.name for step in pipeline(actors.steps).forward(tmp_path / "first", lines=[3]).steps] == ["cut"]
+    assert pipeline(actors.steps).forward(tmp_path / "first", lines=[3]).exact
 
 
 def test_the_place_that_was_told_of_an_input_is_that_of_the_culprit(tmp_path):

@@ -133,6 +133,12 @@ def partial(step: Step) -> Partial | None:
     return cast(Partial, step) if hasattr(type(step), "untold") else None
 
 
+def failed_in(step: Step) -> Sequence[Extent]:
+    """The files that culprits of a step stand in which has come to nothing else; none of others."""
+    found: Sequence[Extent] = getattr(step, "failed_in", ())
+    return found
+
+
 def believed(step: Step) -> str:
     """What a step takes on the word of its user, and was tried on some records alone; empty if there is nothing such."""
     return str(getattr(step, "believed", ""))

@@ -8,7 +8,7 @@ from bigdebug.errors import UntraceableError
 from bigdebug.trace.across.located import Extent, Located
 from bigdebug.trace.across.paths import key_of, short
 from bigdebug.trace.across.stamps import same_content
-from bigdebug.trace.across.step import Step, named
+from bigdebug.trace.across.step import Step, failed_in, named
 from bigdebug.trace.across.units import same_count
 
 
@@ -47,7 +47,7 @@ class Ways:
         name = step.id, written
         if name not in self._known:
             made: dict[str, list[Extent]] = {}
-            for extent in step.writes if written else step.reads:
+            for extent in step.writes if written else (*step.reads, *failed_in(step)):
                 made.setdefault(key_of(extent.path), []).append(extent)
             self._known[name] = made
         return self._known[name].get(key_of(found.path), [])
