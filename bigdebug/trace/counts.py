@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from bigdebug.trace.lineage import Lineage
 
 
+_BY_A_JOB = "What no function in Python read is counted by a job: save the run with dbg.save(DIR, lineage=True), or ask the live session."
+
+
 def records(lineage: Lineage, operator: int) -> dict[int, int]:
     """How many records of ``operator`` the run saw, by partition."""
     subject = lineage.graph[operator]
@@ -37,7 +40,7 @@ def records(lineage: Lineage, operator: int) -> dict[int, int]:
         partitions = lineage.readable(stage)
         lineage.need_partitions(stage, partitions, number)
         return {p: lineage.block(stage, p, tables=False).levels[number + 1] for p in partitions}
-    raise IncompleteLineageError(f"Nothing was noted of {subject} in this run", remedy="Run an action on it under capture.")
+    raise IncompleteLineageError(f"Nothing was noted of {subject} in this run", remedy=_BY_A_JOB)
 
 
 def _most(lineage: Lineage, stages: Iterable[tuple[Stage, int]]) -> dict[int, int]:
@@ -59,6 +62,8 @@ def sizes(lineage: Lineage, operator: int, partitions: Iterable[int]) -> dict[in
     if missing and lineage.counting is not None:
         known.update(lineage.counting(operator, missing))
     elif missing:
+        if not _noted(lineage, operator):
+            raise IncompleteLineageError(f"How many records partition {missing[0]} of {lineage.graph[operator]} has was not noted", remedy=_BY_A_JOB)
         raise IncompleteLineageError(
             f"The run did not read partition {missing[0]} of {lineage.graph[operator]} to its end",
             remedy="Run an action that reads all of it under capture.",
@@ -80,6 +85,20 @@ def whole(lineage: Lineage, operator: int) -> dict[int, int]:
     broken = {partition for partition, branch, part in parts if part not in known[branch]}
     added = {partition: size for partition, size in _added(subject, parts, known).items() if partition not in broken}
     return {**added, **found}
+
+
+def whole_by_a_job(lineage: Lineage, operator: int) -> dict[int, int]:
+    """As ``whole``. Where no task of ours read the operator, and a job may count it, with all of its partitions: ``records`` of it had that job, too."""
+    known = whole(lineage, operator)
+    if lineage.counting is None or _noted(lineage, operator):
+        return known
+    missing = [p for p in range(lineage.graph[operator].partitions) if p not in known]
+    return {**known, **lineage.counting(operator, missing)}
+
+
+def _noted(lineage: Lineage, operator: int) -> bool:
+    """Whether a task of ours read any of it: then what it did not read to its end stays unread."""
+    return bool(_most(lineage, lineage.stages.levels(operator)))
 
 
 def complete(lineage: Lineage, operator: int) -> bool:

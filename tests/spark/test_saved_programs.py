@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 
 import bigdebug
-from bigdebug.errors import IncompleteLineageError
+from bigdebug.errors import IncompleteLineageError, UnknownRecordError
 from bigdebug.trace.places import rids_of
+from bigdebug.trace.saved.places import standing_in
 from tests.spark.fresh import fresh
 
 
@@ -156,3 +157,26 @@ def test_a_line_leads_ahead_and_no_pickle_is_copied(dbg: Any, lines: str, tmp_pa
     assert main(["culprits", str(saved)]) == 0
     assert "lines.txt:8" in capsys.readouterr().out
     assert {path.suffix for path in (saved / "blocks").rglob("*") if path.is_file()} <= {".block"}
+
+
+READ_BY_THE_JVM: dict[str, Callable[[Any, str], Any]] = {
+    "plain": lambda lc, path: lc.textFile(path, 2), "coalesced": lambda lc, path: lc.textFile(path, 3).coalesce(1).map(len),
+    "united": lambda lc, path: lc.textFile(path, 2).union(lc.textFile(path, 3)).map(str.upper),
+}
+
+
+@pytest.mark.parametrize("name", READ_BY_THE_JVM)
+def test_lines_that_the_jvm_alone_read_are_told_or_said_to_be_unknown(dbg: Any, lines: str, tmp_path: Path, name: str) -> None:
+    with dbg.capture(name) as captured:
+        (rdd := READ_BY_THE_JVM[name](dbg.context, lines)).collect()
+    opened = bigdebug.open(dbg.save(tmp_path / "at rest", captured.latest))
+    for ask in (lambda: opened.lineage(name).goBackAll().origins(), lambda: standing_in(opened.run(name), lines, line=40)):
+        with pytest.raises(IncompleteLineageError, match=r"not (noted|known).*lineage=True|Nothing was noted.*lineage=True"):  # and never that it was not read
+            ask()
+    opened = bigdebug.open(dbg.save(tmp_path / "saved", captured.latest, lineage=True))
+    assert opened.lineage(name).goBackAll().origins() == rdd.getLineage().goBackAll().origins()
+    ahead = standing_in(opened.run(name), lines, line=40).goNextAll()
+    assert len(set(ahead.collect())) == 1
+    assert ahead.goBackAll().source_records()[0].record == "k4 39"
+    with pytest.raises(UnknownRecordError, match="read no line 41"):
+        standing_in(opened.run(name), lines, line=41)

@@ -20,10 +20,10 @@ PIECES = st.lists(st.tuples(st.sampled_from("abc"), st.integers(0, 4)), max_size
 @given(PIECES, st.lists(st.none(), max_size=2))
 def test_rows_of_a_piece_end_where_the_next_piece_of_its_file_begins(pieces: list[tuple[str, int]], nowhere: list[None]) -> None:
     places = (*((path, 0) for path in nowhere), *pieces)
-    for path, (partition, first, last) in _of_places(places):
+    for _, path, partition, first, last in _of_places(1, places):
         assert places[partition] == (path, first)
         assert last == min((start for other, start in places if other == path and start > first), default=1 << POSITION_BITS)
-    assert len(list(_of_places(places))) == len(pieces)
+    assert len(list(_of_places(1, places))) == len(pieces)
 
 
 @given(PIECES)
@@ -46,12 +46,26 @@ def test_places_are_those_of_their_rids(records: list[tuple[int, int]]) -> None:
     assert rids_of(found).tolist() == sorted(set(rids.tolist()))
 
 
+def test_behind_a_split_that_nobody_counted_no_line_is_denied() -> None:
+    facts = SourceFacts("d", "text", tuple(Split("a", start, 10) for start in (0, 10, 20, 0)))
+
+    def told(whole: dict[int, int], numbered: dict[int, int] | None) -> list[tuple[int, int, int | None]]:
+        return sorted(piece[2:] for piece in _of_splits(1, facts, whole, numbered))
+
+    assert told({0: 3, 1: 2, 2: 4}, {0: 3, 1: 2, 2: 4, 3: 3}) == [(0, 0, 3), (1, 3, 5), (2, 5, 9), (3, 0, 3)]
+    assert told({0: 3}, {0: 3, 1: 2}) == [(0, 0, 3), (1, 3, 3 + (1 << POSITION_BITS)), (3, 0, 3)]  # the run stopped in it, and read no more
+    assert told({0: 3}, {0: 3, 2: 1}) == [(0, 0, 3), (1, 3, 3 + (1 << POSITION_BITS)), (2, 3, None), (3, 0, 3)]
+    assert told({}, {1: 2}) == [(0, 0, 1 << POSITION_BITS), (1, 0, None), (3, 0, 1 << POSITION_BITS)]
+    assert told({}, None) == [(0, 0, None), (1, 0, None), (2, 0, None), (3, 0, None)]
+    assert told({0: 3}, None) == [(0, 0, 3), (1, 3, None), (2, 3, None), (3, 0, None)]
+
+
 def test_ten_thousand_partitions_take_no_look_at_all_of_them_each() -> None:
     many = 20_000
     facts = SourceFacts("d", "text", tuple(Split(f"/d/part-{n}", 0, 1) for n in range(many)))
     asked: list[Callable[[], object]] = [
         lambda: places_of(np.arange(many * 10) << POSITION_BITS), lambda: [facts.origins(n, np.array([0]), lambda ps: {}) for n in range(many)],
-        lambda: list(_of_splits(facts, dict.fromkeys(range(many), 1), True)), lambda: list(_of_places(tuple((f"{n}", 0) for n in range(many)))),
+        lambda: list(_of_splits(1, facts, dict.fromkeys(range(many), 1), None)), lambda: list(_of_places(1, tuple((f"{n}", 0) for n in range(many)))),
     ]
     for ask in asked:
         began = time.process_time()

@@ -152,5 +152,5 @@ class SavedStep:
         known = self.run.counted(source)
         missing = [partition for partition in partitions if partition not in known]
         if missing:
-            raise IncompleteLineageError(f"How many records partition {missing[0]} of {self.run.graph[source]} has was not saved", remedy="Save a run that reads all of it.")
+            raise IncompleteLineageError(f"How many records partition {missing[0]} of {self.run.graph[source]} has was not saved", remedy="Save a run that reads all of it, with dbg.save(DIR, lineage=True).")
         return known

@@ -18,7 +18,7 @@ from bigdebug.store.directory import LineageStore
 from bigdebug.store.machine import born, machine
 from bigdebug.store.named import local
 from bigdebug.store.sealed import seal
-from bigdebug.trace.counts import whole
+from bigdebug.trace.counts import whole_by_a_job
 from bigdebug.trace.run import Run
 from bigdebug.trace.saved.lineage import write_lineage
 from bigdebug.trace.saved.runs import Beside, dump_run
@@ -94,7 +94,7 @@ def program(run: Run, home: Path, name: str, *, derive: bool = False) -> Beside:
             beside.unsaved = str(why)
         for source in run.graph.sources:
             try:
-                beside.whole = {**beside.whole, source.id: whole(run.lineage, source.id)}
+                beside.whole = {**beside.whole, source.id: whole_by_a_job(run.lineage, source.id)}
             except BigdebugError:  # noqa: PERF203 (who asks for origins is told)
                 continue
     return beside
