@@ -29,9 +29,9 @@ class Problem(NamedTuple):
     what: str
 
 
-def seal(home: Path, catalog: Mapping[str, Any]) -> None:
-    """Write the catalog, with all files that are below ``home`` now, and then the seal."""
-    files = {name: [(home / name).stat().st_size, digest(home / name)] for name in each_file(home)}
+def seal(home: Path, catalog: Mapping[str, Any], but: str = "") -> None:
+    """Write the catalog, with all files that are below ``home`` now, ``but`` one that is to go, and then the seal."""
+    files = {name: [(home / name).stat().st_size, digest(home / name)] for name in each_file(home) if name != but}
     text = json.dumps({**catalog, "files": files}, indent=1).encode()
     (home / CATALOG).write_bytes(text)
     (home / SEAL).write_text(json.dumps({"size": len(text), "digest": _of(text)}))

@@ -32,8 +32,10 @@ from bigdebug.store.blocks import Block, block_name, encode
 from bigdebug.store.directory import LineageStore
 from bigdebug.trace.across.located import Located, Unit
 from bigdebug.trace.numbering import Numbering, whole
+from bigdebug.trace.run import Run
 from bigdebug.trace.saved.associated import Associated, Pairs, write
 from bigdebug.trace.saved.checks import check
+from bigdebug.trace.saved.runs import Beside
 from bigdebug.trace.saved.saving import save
 from bigdebug.trace.saved.session import SavedSession
 from bigdebug.trace.saved.trace import SavedTrace
@@ -392,10 +394,6 @@ def test_a_directory_that_nobody_may_look_into_is_told_by_its_name(saved: Path, 
 
 
 def test_a_save_that_fails_leaves_nothing(tmp_path: Path) -> None:
-    from bigdebug.store.directory import LineageStore
-    from bigdebug.trace.saved.saving import save
-    from tests.unit.saved import run
-
     def broken(*given: object) -> None:
         raise KeyboardInterrupt
 
@@ -452,3 +450,43 @@ def test_blocks_of_attempts_that_do_not_count_are_not_saved(tmp_path: Path) -> N
     again = bigdebug.open(home).runs[0].store.block(["r1"], "s1", 0)
     assert again is not None
     assert again.levels == (2, 2)
+
+
+def test_a_session_is_saved_into_the_empty_directory_that_is_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (there := tmp_path / "there").mkdir(mode=0o750)
+    monkeypatch.chdir(there)
+    before = there.stat()
+    save([run(1, "rows")], LineageStore(tmp_path / "store"), ".", kept)
+    assert Path.cwd() == there
+    assert (there.stat().st_ino, there.stat().st_mode) == (before.st_ino, before.st_mode)
+    assert check(".") == []
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["there"]
+
+
+def test_what_comes_into_the_directory_while_a_session_is_saved_there_stays(tmp_path: Path) -> None:
+    (there := tmp_path / "there").mkdir()
+
+    def meanwhile(given: Run, home: Path, name: str) -> Beside:
+        (there / "session.json").write_text("mine")
+        return kept(given, home, name)
+
+    with pytest.raises(StoreError, match="cannot be saved"):
+        save([run(1, "rows")], LineageStore(tmp_path / "store"), there, meanwhile)
+    assert [path.name for path in there.iterdir()] == ["session.json"]
+    assert (there / "session.json").read_text() == "mine"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["there"]
+
+
+def test_a_directory_says_that_it_is_unfinished_until_all_of_a_session_is_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (there := tmp_path / "there").mkdir()
+    seen = []
+    move = Path.rename
+
+    def watched(path: Path, to: Path) -> Path:
+        seen.append((path.name, (there / "unfinished.json").exists()))
+        return move(path, to)
+
+    monkeypatch.setattr(Path, "rename", watched)
+    save([run(1, "rows")], LineageStore(tmp_path / "store"), there, kept)
+    assert seen == [(name, True) for name in ("lineage", "outputs", "seal.json", "session.json", "written")]
+    assert not (there / "unfinished.json").exists()

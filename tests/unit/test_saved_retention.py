@@ -108,6 +108,49 @@ def test_a_save_that_does_not_say_yet_who_writes_it_waits_a_day(home: Path) -> N
     assert sorted(kept.path.name for kept in chosen(home, now=NOW + 2 * DAY) if kept.goes) == [".empty-x1", ".torn-x2"]
 
 
+@pytest.mark.parametrize("killed", ["bigdebug.trace.saved.saving.born", "bigdebug.store.sealed.digest", "bigdebug.store.sealed._of", "bigdebug.trace.saved.saving._by"])
+def test_a_save_that_is_killed_goes_wherever_it_was(tmp_path: Path, killed: str) -> None:
+    if (child := os.fork()) == 0:
+        try:
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setattr(killed, lambda *given: os._exit(9))
+                session(tmp_path / "home" / "s")
+        finally:
+            os._exit(1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 9
+    [half] = [path for path in (tmp_path / "home").iterdir() if path.name != "store"]
+    if killed.endswith("born"):  # nothing says who made it
+        prune(chosen(tmp_path / "home"))
+        assert half.exists()
+        os.utime(half, (NOW, NOW))
+    prune(chosen(tmp_path / "home", now=NOW + 2 * DAY))
+    assert [path.name for path in (tmp_path / "home").iterdir()] == ["store"]
+
+
+def test_an_empty_directory_of_another_name_stays(home: Path) -> None:
+    for name in (".cache", "d-abcdefgh", ".d-ABCDEFGH"):
+        (home / name).mkdir()
+    assert gone(home) == []
+
+
+def test_a_removal_that_is_killed_goes_the_next_time(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    removed = 0
+
+    def killed(path: str | Path, **given: object) -> None:
+        nonlocal removed
+        removed += 1
+        if removed > 1:
+            raise KeyboardInterrupt
+        remove(path)
+
+    remove = shutil.rmtree
+    with monkeypatch.context() as patch:
+        patch.setattr(shutil, "rmtree", killed)
+        with pytest.raises(KeyboardInterrupt):
+            prune(chosen(home, older=2.5 * DAY, now=NOW))
+    assert gone(home) == [half.name for half in home.iterdir() if half.name.startswith(".d3-")] != []
+
+
 def test_a_save_of_another_container_of_the_same_name_waits_a_day(home: Path) -> None:
     path = home / ".other-x1"
     path.mkdir()

@@ -6,7 +6,6 @@ import json
 import os
 import re
 import secrets
-import shutil
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -28,6 +27,7 @@ from bigdebug.trace.saved.saving import (
     UNFINISHED,
     WRITTEN,
     directory,
+    discard,
     looking,
 )
 
@@ -35,6 +35,8 @@ _AGES = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0, "w": 7 * 86400.0}
 _SIZES = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 _ABANDONED = 86400.0
 """Seconds after which a save of another machine is taken for one that ended half way, or one that does not say yet who writes it."""
+_BEGUN = re.compile(r"\..+-[a-z0-9_]{8}")
+"""What a directory is called that is being written: of one that was made and nothing more, that is all there is to tell it by."""
 _OURS = {f"{folder}/" for folder in (BLOCKS, LINEAGE, OUTPUTS, ACTORS, WRITTEN)}
 """What is in a save that ended half way, besides its catalog."""
 
@@ -100,7 +102,7 @@ def prune(found: list[Kept]) -> None:
             try:
                 kept.path.rename(aside)
                 (aside / UNFINISHED).write_text(json.dumps({"bigdebug": REMOVING, "process": 0, "host": ""}))
-                shutil.rmtree(aside)
+                discard(aside)
             except OSError as problem:
                 raise StoreError(f"A saved session cannot be removed: {problem}", value=str(kept.path), remedy="Check the permissions of the directory.") from problem
 
@@ -112,6 +114,8 @@ def _looked_at(home: Path, now: float) -> Iterator[Kept]:
         if os.path.exists(path / UNFINISHED):  # Path.exists raises where nobody may look
             if path.name.startswith(".") and (half := _unfinished(path, now)) is not None:
                 yield half
+        elif _BEGUN.fullmatch(path.name) and _is_empty(path):
+            yield _begun(path, now)
         elif os.path.exists(path / CATALOG) and (session := _session(path)) is not None:
             yield session
 
@@ -132,6 +136,20 @@ def _session(path: Path) -> Kept | None:
     if catalog["format"] > FORMAT:
         return Kept(path, size, when, f"is of format {catalog['format']}, which this bigdebug does not know")
     return Kept(path, size, when, f"has files that are not its own: {', '.join(strange[:3])}" if strange else "")
+
+
+def _is_empty(path: Path) -> bool:
+    try:
+        return not os.listdir(path)
+    except OSError:  # where nobody may look is nothing of ours
+        return False
+
+
+def _begun(path: Path, now: float) -> Kept:
+    """A save whose writer has just made its directory, or died then."""
+    made = path.stat().st_mtime
+    goes_on = now - made < _ABANDONED
+    return Kept(path, 0, made, "is being written" if goes_on else "was not written to its end", goes=not goes_on)
 
 
 def _unfinished(path: Path, now: float) -> Kept | None:

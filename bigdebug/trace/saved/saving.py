@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import shutil
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -26,7 +27,7 @@ from bigdebug.trace.saved.runs import Beside, dump_run
 FORMAT = 2
 BLOCKS, LINEAGE, OUTPUTS, ACTORS, WRITTEN = "blocks", "lineage", "outputs", "actors", "written"
 UNFINISHED = "unfinished.json"
-"""Says in a directory that is being written who writes it; it goes before the seal comes."""
+"""Says in a directory that is being written who writes it; it goes when the seal is there."""
 SAVING, REMOVING = "a session that is being saved", "a session that is being removed"
 """What it says."""
 
@@ -39,7 +40,10 @@ Besides = Callable[[Path, set[str]], object]
 
 
 def save(runs: Iterable[Run], store: LineageStore, path: str | os.PathLike[str], keep: Keep | None = None, besides: Besides | None = None) -> Path:
-    """Write ``runs`` and their lineage into a new or empty directory; it is whole or not there at all. ``keep`` is ``program``, if it is not given."""
+    """Write ``runs`` and their lineage into a new or empty directory; it is whole or not there at all. ``keep`` is ``program``, if it is not given.
+
+    An empty directory stays the one that it is, with its permissions: a process may stand in it.
+    """
     target = directory("where a session is saved", path)
     unfinished: Path | None = None
     try:
@@ -51,16 +55,50 @@ def save(runs: Iterable[Run], store: LineageStore, path: str | os.PathLike[str],
         unfinished = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
         _write(list(runs), store, unfinished, keep or program, besides)
         if target.exists():
-            target.rmdir()
-        unfinished.rename(target)
+            _move_into(target, unfinished)
+        else:
+            (unfinished / UNFINISHED).unlink()
+            unfinished.rename(target)
     except OSError as problem:
         raise StoreError(
             f"The session cannot be saved: {problem}", value=str(target), remedy="Name a directory that you may write."
         ) from problem
     finally:
         if unfinished is not None and unfinished.exists():
-            shutil.rmtree(unfinished, ignore_errors=True)
+            with suppress(OSError):
+                discard(unfinished)
     return target
+
+
+def discard(unfinished: Path) -> None:
+    """Remove a directory that says that it is unfinished. It says so until nothing else is left: what is half removed is found again."""
+    with os.scandir(unfinished) as found:
+        entries = list(found)
+    for entry in entries:
+        if entry.is_dir(follow_symlinks=False):
+            shutil.rmtree(entry.path)
+        elif entry.name != UNFINISHED:
+            os.unlink(entry.path)
+    shutil.rmtree(unfinished)
+
+
+def _move_into(target: Path, unfinished: Path) -> None:
+    """Move what was written into an empty directory, which says that it is unfinished until all is there. Nothing that somebody else puts there meanwhile is replaced."""
+    with (target / UNFINISHED).open("xb") as out:
+        out.write((unfinished / UNFINISHED).read_bytes())
+    moved = []
+    try:
+        for name in sorted(set(os.listdir(unfinished)) - {UNFINISHED}):
+            if os.path.lexists(target / name):
+                raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(target / name))
+            (unfinished / name).rename(target / name)
+            moved.append(name)
+    except BaseException:
+        for name in moved:
+            (target / name).rename(unfinished / name)
+        raise
+    finally:
+        (target / UNFINISHED).unlink()
 
 
 def _write(runs: list[Run], store: LineageStore, home: Path, keep: Keep, besides: Besides | None) -> None:
@@ -76,9 +114,8 @@ def _write(runs: list[Run], store: LineageStore, home: Path, keep: Keep, besides
             copy = home / BLOCKS / block
             copy.parent.mkdir(parents=True, exist_ok=True)
             store.place.copy(block, copy)
-    (home / UNFINISHED).unlink()
     plain = json.loads(json.dumps({"format": FORMAT, "saved": time.time(), "by": _by(), "runs": listed}, default=repr))
-    seal(home, plain)
+    seal(home, plain, but=UNFINISHED)
 
 
 def program(run: Run, home: Path, name: str, *, derive: bool = False) -> Beside:

@@ -40,7 +40,8 @@ def open_session(path: str | os.PathLike[str], trusted: bool = False) -> SavedSe
     with looking(home):
         half = (home / UNFINISHED).exists()
     if half:
-        raise StoreError("This session was not written to its end", value=str(home), remedy="Save it again; bigdebug prune removes what is left of it.")
+        rest = "bigdebug prune removes what is left of it" if home.name.startswith(".") else "remove what is left of it first"
+        raise StoreError("This session was not written to its end", value=str(home), remedy=f"Save it again; {rest}.")
     try:
         data = read_catalog(home)
         check_format(data["format"], FORMAT, home, "session was saved", "wrote")
