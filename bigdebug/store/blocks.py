@@ -56,6 +56,9 @@ class Block:
     """What readers have made of the columns: it goes when the block goes."""
 
     def column(self, name: str) -> Array:
+        """Raises CorruptBlockError for a table that it does not have: it is that of a stage that ran something else."""
+        if name not in self.columns:
+            raise CorruptBlockError(f"The lineage block of partition {self.partition} of stage {self.stage} has no {name}", remedy="Run the job again under capture, or restore the file.")
         return self.columns[name]
 
     @property

@@ -67,11 +67,14 @@ class Sealed:
 
     @classmethod
     def of(cls, home: Path, catalog: Mapping[str, Any]) -> Sealed:
-        """Raises StoreError where the seal is missing, or is not that of the catalog."""
+        """Raises StoreError where the seal is missing, or is not that of the catalog, or this does not list files."""
         broken = sealed_wrongly(home)
         if broken is not None:
             raise StoreError(f"The catalog of this directory {broken}", value=str(home), remedy=_MEND)
-        return cls(home, {str(name): (int(size), str(known)) for name, (size, known) in catalog["files"].items()})
+        files = catalog.get("files")
+        if not isinstance(files, Mapping) or not all(map(_is_listed, files.values())):
+            raise StoreError("The catalog of this directory does not list its files", value=str(home), remedy=_MEND)
+        return cls(home, {name: (size, known) for name, (size, known) in files.items()})
 
     def path(self, name: str) -> Path:
         """A file of the right size. Raises StoreError, CorruptBlockError. What is in it, nobody has looked at."""
@@ -114,6 +117,11 @@ class Sealed:
         if now != size:
             return "truncated" if now < size else "longer"
         return None if digest(self.home / name) == known else "altered"
+
+
+def _is_listed(told: Any) -> bool:
+    """Whether it is the size and the digest of a file."""
+    return isinstance(told, list | tuple) and len(told) == 2 and type(told[0]) is int and told[0] >= 0 and isinstance(told[1], str)
 
 
 def sealed_wrongly(home: Path) -> str | None:

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from bigdebug.errors import SourceChangedError
+from bigdebug.errors import IncompleteLineageError, SourceChangedError
 from bigdebug.model import Origin
 from bigdebug.trace.positions import Positions
 
@@ -77,6 +77,8 @@ class SourceFacts:
         """The origins of records of one partition. Lines count from 1, rows and indices from 0."""
         self.check()
         if self.files:
+            if len(positions) and positions[-1] >= len(self.files[partition]):
+                raise IncompleteLineageError(f"{self.dataset} has no file {positions[-1]} in partition {partition}", remedy="Run the job again under capture.")
             return [Origin(self.dataset, self.files[partition][p]) for p in positions]
         if self.splits:
             split = self.splits[partition]

@@ -55,7 +55,7 @@ class TextLines:
                 if partition not in self._bounds:
                     self._bounds[partition] = _lines(data, split)
                 starts, ends = self._bounds[partition]
-                if expected is not None and expected != len(starts):
+                if positions[-1] >= len(starts) or (expected is not None and expected != len(starts)):
                     return None
                 try:
                     lines = [

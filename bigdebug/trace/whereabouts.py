@@ -29,11 +29,15 @@ class Whereabouts:
     splits: tuple[Split, ...] = field(default=(), init=False)
     plain: bool = field(default=False, init=False)
 
-    def origins(self, partition: int, positions: Iterable[int], sizes: Sizes | None = None) -> list[Origin]:
-        """The origins of records of one partition. Lines count from 1, rows and indices from 0."""
+    def place(self, partition: int) -> tuple[str | None, int]:
+        """The file, and the number of the first record there. Raises IncompleteLineageError where it was not saved."""
         if partition >= len(self.places):
             raise IncompleteLineageError(f"Where records of partition {partition} of {self.dataset} came from was not saved", remedy="Save the run again.")
-        path, first = self.places[partition]
+        return self.places[partition]
+
+    def origins(self, partition: int, positions: Iterable[int], sizes: Sizes | None = None) -> list[Origin]:
+        """The origins of records of one partition. Lines count from 1, rows and indices from 0."""
+        path, first = self.place(partition)
         count = 1 if self.unit == "line" else 0
         return [Origin(self.dataset, path, **{self.unit: int(position) + first + count}) for position in positions]
 

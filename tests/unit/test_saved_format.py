@@ -10,7 +10,9 @@ import sys
 import tempfile
 from collections.abc import Callable
 from dataclasses import replace
+from hashlib import blake2b
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -419,6 +421,66 @@ def test_a_save_that_fails_leaves_nothing(tmp_path: Path) -> None:
 def test_a_catalog_that_says_what_cannot_be_is_refused(saved: Path, change: object) -> None:
     with pytest.raises(StoreError):
         bigdebug.open(rewritten(saved, change))
+
+
+FACTS: dict[str, Any] = {
+    "dataset": "orders", "type": "text", "splits": [{"path": "/data/a", "start": 0, "length": 9}, {"path": "/data/a", "start": 9, "length": 9}], "files": [],
+    "stamps": [{"path": "/data/a", "size": 18, "modified": 1, "replaced": 1}], "length": 0, "batch": 1, "slices": 1, "plain": True, "broken": "",
+}
+STAGE = {"id": "s1", "reads": 1, "segments": [{"operators": [2], "form": "codes"}], "emission": "records", "feeds": None, "branch": 0, "fetches": False, "adopted": False}
+CULPRIT: dict[str, Any] = {
+    "operator": 2, "partition": 0, "again": False, "record": "'x'", "met": None, "exception": "ValueError", "message": "no", "line": {"file": "job.py", "line": 3, "code": "x"},
+    "locals": {"x": "1"}, "traceback": "", "sources": [[1, 0]], "unnamed": "", "looked at": [],
+}
+LOOKED_AT = {"record": "'x'", "rid": 0, "origin": {"dataset": "orders", "path": "/data/a", "line": 1, "row": None, "index": None}}
+
+
+def as_a_program(catalog: dict[str, Any], **changed: Any) -> None:
+    """The first run as one of an RDD program's that crashed, with what is ``changed`` of its facts, stage or culprit."""
+    known = catalog["runs"][0]
+    known.update(frame=False, sources={"1": {**FACTS, **changed.get("facts", {})}}, culprits={"known": [{**CULPRIT, **changed.get("culprit", {})}], "unknown": []})
+    known["graph"]["stages"] = [{**STAGE, **changed.get("stage", {})}]
+
+
+def test_a_catalog_that_says_what_can_be_is_read(saved: Path) -> None:
+    opened = bigdebug.open(rewritten(saved, as_a_program))
+    assert "ValueError" in repr(opened.runs[0].culprits)
+    rewritten(saved, lambda c: as_a_program(c, culprit={"partition": None, "looked at": [LOOKED_AT]}))
+    assert [source.origin.line for source in bigdebug.open(saved).runs[0].culprits[0].sources] == [1]
+
+
+@pytest.mark.parametrize("changed", [
+    {"facts": {"splits": [{"path": 7, "start": 0, "length": 9}] * 2}}, {"facts": {"splits": [{"path": "/data/a", "start": -(2**63), "length": 9}] * 2}},
+    {"facts": {"splits": [{"path": "/data/a", "start": 0, "length": 9}]}}, {"facts": {"stamps": [{"path": 7, "size": 18, "modified": 1}]}}, {"facts": {"files": [[7], []]}},
+    {"facts": {"dataset": None}}, {"facts": {"slices": 0}}, {"facts": {"type": "moon"}}, {"facts": {"broken": 1}},
+    {"stage": {"segments": [{"operators": [[]], "form": "codes"}]}}, {"stage": {"segments": [{"operators": [], "form": "codes"}]}}, {"stage": {"reads": 7}}, {"stage": {"feeds": "x"}},
+    {"culprit": {"record": 7}}, {"culprit": {"record": {"a": 1}}}, {"culprit": {"exception": ["x"]}}, {"culprit": {"sources": [[1, ""]]}}, {"culprit": {"sources": [[1]]}},
+    {"culprit": {"met": []}}, {"culprit": {"locals": [["x", "1"]]}}, {"culprit": {"locals": {"x": 1}}}, {"culprit": {"line": {"file": 7, "line": 3, "code": "x"}}}, {"culprit": {"again": 1}},
+    {"culprit": {"partition": None, "looked at": [1]}}, {"culprit": {"partition": None, "looked at": "x"}},
+    {"culprit": {"partition": None, "looked at": [{**LOOKED_AT, "origin": {"dataset": 1}}]}},
+])
+def test_what_is_told_of_a_program_and_cannot_be_is_refused(saved: Path, changed: dict[str, Any]) -> None:
+    with pytest.raises(StoreError, match="altered"):
+        bigdebug.open(rewritten(saved, lambda c: as_a_program(c, **changed)))
+
+
+def test_a_step_that_leads_nowhere_from_what_it_wrote_is_refused_by_name(saved: Path) -> None:
+    opened = bigdebug.open(rewritten(saved, lambda c: c["runs"][0]["step"]["written"]["ways"][0].update(branch=7)))
+    for ask in (lambda: opened.steps[0].backward([Located.of("/data/r1.parquet", Unit.ROW, [0])]), lambda: opened.steps[0].forward([Located.of("/data/a.csv", Unit.ROW, [0])])):
+        with pytest.raises(CorruptBlockError, match="does not lead"):
+            ask()
+
+
+@pytest.mark.parametrize("files", [{"x": 0}, {"x": ["a", "b"]}, {"x": [1]}, {"x": [-1, "b"]}, {"x": [1, 2]}, [], None, "missing"])
+def test_a_catalog_that_does_not_list_its_files_is_named(saved: Path, files: object) -> None:
+    catalog = json.loads((saved / "session.json").read_text())
+    del catalog["files"]
+    text = json.dumps(catalog if files == "missing" else {**catalog, "files": files}).encode()
+    (saved / "session.json").write_bytes(text)
+    (saved / "seal.json").write_text(json.dumps({"size": len(text), "digest": blake2b(text, digest_size=16).hexdigest()}))
+    assert [(problem.file, "does not list its files" in problem.what) for problem in check(saved)] == [("session.json", True)]
+    with pytest.raises(StoreError, match="does not list its files"):
+        bigdebug.open(saved)
 
 
 def test_outputs_without_their_numbers_are_refused_by_name(saved: Path) -> None:

@@ -124,7 +124,7 @@ class SavedStep:
             return
         parts: dict[str, list[Positions]] = {}
         for partition, positions in places.items():
-            path, first = facts.places[partition]
+            path, first = facts.place(partition)
             if path is not None:
                 parts.setdefault(path, []).append(positions + first)
         yield from (Located.of(path, self._units[path], np.concatenate(found)) for path, found in parts.items() if path in self._units)

@@ -18,6 +18,7 @@ from bigdebug.trace.numbering import Numbering
 from bigdebug.trace.places import Places
 from bigdebug.trace.positions import Positions, distinct
 
+_MEND = "Restore the directory, or save the session again."
 MOST = 1 << 28
 """Associations between two levels that are written."""
 
@@ -47,7 +48,7 @@ class Associated:
     """What ``write`` wrote. Levels are operators of the run's graph."""
 
     def __init__(self, levels: Mapping[int, Numbering], ways: Iterable[_Way]) -> None:
-        """Raises ValueError where levels and ways do not fit together."""
+        """Raises ValueError where levels and ways do not fit together, LookupError for a way of no level."""
         self.levels = levels
         self._ways = {(way.made, way.of, way.branch): way for way in ways}
         for way in self._ways.values():
@@ -82,23 +83,29 @@ class Associated:
 
     def back(self, made: int, of: int, branch: int, places: Places) -> dict[int, Positions]:
         """From records of one level to those of ``of`` that they were made of."""
-        way = self._ways[made, of, branch]
+        way = self._way(made, of, branch)
         return self._reached(of, way.back.of(self.levels[made].numbers(places)))
 
     def ahead(self, made: int, of: int, branch: int, places: Places) -> dict[int, Positions]:
         """From records of ``of`` to those of one level that were made of them."""
-        way = self._ways[made, of, branch]
+        way = self._way(made, of, branch)
         return self._reached(made, way.ahead.of(self.levels[of].numbers(self.levels[of].known(places))))
 
     def pairs_of(self, made: int, of: int, branch: int, numbers: Positions) -> tuple[Positions, Positions]:
         """Of records of one level by number: which of them, and the number of one that it was made of; a pair for each."""
-        back = self._ways[made, of, branch].back
+        back = self._way(made, of, branch).back
         return np.repeat(numbers, back.degrees(numbers)), back.of(numbers)
+
+    def _way(self, made: int, of: int, branch: int) -> _Way:
+        way = self._ways.get((made, of, branch))
+        if way is None:
+            raise CorruptBlockError(f"What was saved of the lineage of a run was altered: it does not lead from level {made} to {of}", remedy=_MEND)
+        return way
 
     def _reached(self, level: int, numbers: Positions) -> dict[int, Positions]:
         numbers = distinct(numbers)
         if len(numbers) and numbers[-1] >= self.levels[level].count:
-            raise CorruptBlockError(f"What was saved of the lineage of a run was altered: level {level} has no record {numbers[-1]}", remedy="Restore the directory, or save the session again.")
+            raise CorruptBlockError(f"What was saved of the lineage of a run was altered: level {level} has no record {numbers[-1]}", remedy=_MEND)
         return self.levels[level].places(numbers)
 
 

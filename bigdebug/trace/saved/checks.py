@@ -43,7 +43,12 @@ def _sealed(home: Path) -> Iterator[Problem]:
     if broken is not None:
         yield Problem(CATALOG if (home / SEAL).exists() else SEAL, f"the catalog {broken}")
         return
-    yield from Sealed.of(home, read_catalog(home)).problems()
+    try:
+        files = Sealed.of(home, read_catalog(home))
+    except StoreError as problem:
+        yield Problem(CATALOG, problem.what)
+        return
+    yield from files.problems()
 
 
 def _of_format_1(home: Path) -> Iterator[Problem]:

@@ -9,10 +9,11 @@ from typing import Any, NamedTuple
 
 from bigdebug.errors import BigdebugError, IncompleteLineageError
 from bigdebug.graph import CallSite, OperatorGraph
-from bigdebug.model import Origin, SourceRecord
+from bigdebug.model import SourceRecord
 from bigdebug.shown import masked, shown
 from bigdebug.trace.culprit import CrashCulprit, Described
 from bigdebug.trace.culprits import LOOKED_AT, Culprits
+from bigdebug.trace.saved import told
 
 Names = Sequence[tuple[int, int]]
 """Operators and rids of source records."""
@@ -88,17 +89,32 @@ def _looked_at(culprit: CrashCulprit) -> list[dict[str, Any]] | None:
 
 def load_culprits(data: Mapping[str, Any], graph: OperatorGraph, tracing: Callable[[Names], Any]) -> tuple[list[CrashCulprit], list[str]]:
     """The culprits of a saved run, and what is not known of them."""
-    return [_load(each, graph, tracing, number < LOOKED_AT) for number, each in enumerate(data["known"])], list(data["unknown"])
+    return [_load(each, graph, tracing, number < LOOKED_AT) for number, each in enumerate(data["known"])], list(told.each(told.text, data["unknown"]))
 
 
 def _load(data: Mapping[str, Any], graph: OperatorGraph, tracing: Callable[[Names], Any], traced: bool) -> CrashCulprit:
-    named = [(operator, rid) for operator, rid in data["sources"]]
-    told = Saved(
-        record=None if data["record"] is None else Described(data["record"]), met=data["met"], exception=data["exception"], message=data["message"],
-        line=None if data["line"] is None else CallSite(**data["line"]), locals=data["locals"], traceback=data["traceback"], named=named,
-        trace=partial(_looked_up, data.get("looked at")) if data["partition"] is None else partial(_traced, named, tracing, str(data.get("unnamed", "" if traced else _NOT_NAMED))),
+    named = list(told.each(_named_one, data["sources"]))
+    partition, looked = told.maybe(told.partition, data["partition"]), data.get("looked at")
+    account = Saved(
+        record=told.maybe(_described, data["record"]), met=told.maybe(told.text, data["met"]), exception=told.text(data["exception"]), message=told.text(data["message"]),
+        line=told.maybe(told.line, data["line"]), locals=told.by_text(told.text, data["locals"]), traceback=told.text(data["traceback"]), named=named,
+        trace=partial(_looked_up, told.maybe(partial(told.each, _source), looked)) if partition is None
+        else partial(_traced, named, tracing, str(data.get("unnamed", "" if traced else _NOT_NAMED))),
     )
-    return CrashCulprit(told, graph[data["operator"]], data["partition"], again=data["again"])
+    return CrashCulprit(account, graph[data["operator"]], partition, again=told.flag(data["again"]))
+
+
+def _named_one(given: Sequence[Any]) -> tuple[int, int]:
+    operator, rid = given
+    return told.count(operator), told.count(rid)
+
+
+def _described(given: Any) -> Described:
+    return Described(told.text(given))
+
+
+def _source(given: Mapping[str, Any]) -> SourceRecord:
+    return SourceRecord(_described(given["record"]), told.count(given["rid"]), told.origin(given["origin"]))
 
 
 def _traced(named: Names, tracing: Callable[[Names], Any], unnamed: str) -> Any:
@@ -108,11 +124,11 @@ def _traced(named: Names, tracing: Callable[[Names], Any], unnamed: str) -> Any:
     return tracing(named) if named else None
 
 
-def _looked_up(known: Sequence[Mapping[str, Any]] | None) -> _LookedAt:
+def _looked_up(known: tuple[SourceRecord, ...] | None) -> _LookedAt:
     """The sources of a culprit of a DataFrame, if they were asked for before it was saved."""
     if known is None:
         raise IncompleteLineageError(
             "Source records of a culprit of a DataFrame are found by a job, and this one's were not asked for when the run was saved",
             remedy="Ask for culprit.sources, and save the run after that.",
         )
-    return _LookedAt(tuple(SourceRecord(Described(each["record"]), each["rid"], Origin(**each["origin"])) for each in known))
+    return _LookedAt(known)

@@ -9,15 +9,17 @@ from typing import Any
 
 import numpy as np
 
-from bigdebug.errors import IncompleteLineageError
-from bigdebug.graph import OperatorGraph
+from bigdebug.errors import CorruptBlockError, IncompleteLineageError
+from bigdebug.graph import OperatorGraph, Stage
 from bigdebug.model import NO_RIDS, Rids, pack
+from bigdebug.store.blocks import Block
 from bigdebug.trace.lineage import Hop, Lineage
 from bigdebug.trace.numbering import Numbering
 from bigdebug.trace.places import Places
 from bigdebug.trace.positions import distinct
 from bigdebug.trace.run import Run
 from bigdebug.trace.saved.associated import Associated, Pairs, write
+from bigdebug.trace.tables import AssociationTable
 from bigdebug.trace.walk import all_of
 from bigdebug.trace.ways import Way, ways_of
 
@@ -88,11 +90,28 @@ def _counted(run: Run, operator: int) -> Numbering | None:
         return None
 
 
+def _other(stage: Stage) -> CorruptBlockError:
+    return CorruptBlockError(f"The catalog tells of another stage {stage.id} than its blocks", remedy="Restore the directory, or save the session again.")
+
+
 @dataclass
 class SavedLineage(Lineage):
     """The lineage of an RDD program's run. Steps inside a stage, and those of sessions of format 1, are answered from blocks."""
 
     associated: Associated | None = field(default=None)
+
+    def block(self, stage: Stage, partition: int, tables: bool = True) -> Block:
+        """As it was saved. Raises CorruptBlockError where it is that of another stage than the catalog tells of."""
+        found = super().block(stage, partition, tables)
+        if len(found.levels) != len(stage.segments) + 1:
+            raise _other(stage)
+        return found
+
+    def _table(self, stage: Stage, number: int, partition: int) -> AssociationTable:
+        try:
+            return super()._table(stage, number, partition)
+        except (KeyError, AssertionError) as missing:  # its agents noted something else
+            raise _other(stage) from missing
 
     def back(self, operator: int, hop: Hop, places: Places) -> Places:
         if self.associated is not None and self.associated.knows(operator, hop.operator, hop.branch):

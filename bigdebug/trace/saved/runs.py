@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass, field
@@ -10,21 +9,16 @@ from functools import cached_property, partial
 from typing import Any
 
 from bigdebug.errors import CorruptBlockError, IncompleteLineageError
-from bigdebug.graph import FINE, Operator, OperatorGraph, Stage
-from bigdebug.model import StageStatistics, Statistics
+from bigdebug.graph import FINE, Stage
 from bigdebug.store.directory import LineageStore
 from bigdebug.trace.counts import whole
-from bigdebug.trace.origins import SourceFacts
 from bigdebug.trace.run import Run
+from bigdebug.trace.saved import told
 from bigdebug.trace.saved.associated import Associated
 from bigdebug.trace.saved.culprits import Names, dump_culprits, load_culprits
 from bigdebug.trace.saved.lineage import LevelLineage, SavedLineage
 from bigdebug.trace.saved.outputs import SavedOutputs
 from bigdebug.trace.whereabouts import Whereabouts
-
-_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*(\.fine)?")
-_MOST_PARTITIONS = 1 << 23
-"""Of an operator: as many as a rid tells apart."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -73,10 +67,10 @@ class SavedRun(Run):
         return {operator: facts.dataset for operator, facts in self.sources.items()} if self.frame and self.sources else super().datasets()
 
     def summary(self) -> str:
-        told = super().summary()
+        line = super().summary()
         if not self.frame or self.associated is not None:
-            return told
-        return f"{told}, whose lineage {'cannot be read' if self.damaged else 'was not saved'}"
+            return line
+        return f"{line}, whose lineage {'cannot be read' if self.damaged else 'was not saved'}"
 
     def _refuse(self, lineage: SavedLineage, stage: Stage, partitions: Any) -> None:
         """What a live session derives by running the program again, nobody derives here. A lost block is not named here."""
@@ -125,19 +119,19 @@ def dump_run(run: Run, beside: Beside) -> dict[str, Any]:
 
 def load_run(data: Mapping[str, Any], store: LineageStore, find: Callable[[str], Any], read: Callable[[Any], bytes], trusted: bool, standing: Callable[[SavedRun, Names], Any]) -> SavedRun:
     """The run of a catalog's entry. Raises ValueError, LookupError, TypeError or AttributeError for what is none."""
-    graph = _graph(data["graph"])
+    graph = told.graph(data["graph"])
     # Sessions of format 1 do not say whose runs they are: those of DataFrames have no stages.
     frame = bool(data.get("frame", not graph.stages and not data["computed"]))
     outputs, (associated, damaged) = data.get("outputs"), _associated(data.get("lineage"), find)
     run = SavedRun(
-        id=_name(data["id"]), name=str(data["name"]), action=str(data["action"]), status=str(data["status"]), subject=graph[data["subject"]].id,
-        graph=graph, statistics=_statistics(data["statistics"]), incomplete=tuple(map(str, data["incomplete"])), store=store,
-        earlier=tuple(map(_name, data["earlier"])),
-        computed={_name(stage): {_partition(p): digest for p, digest in known.items()} for stage, known in data["computed"].items()},
-        sources=_sources(data["sources"], frame),
+        id=told.name(data["id"]), name=str(data["name"]), action=str(data["action"]), status=str(data["status"]), subject=graph[data["subject"]].id,
+        graph=graph, statistics=told.statistics(data["statistics"]), incomplete=tuple(map(str, data["incomplete"])), store=store,
+        earlier=tuple(map(told.name, data["earlier"])),
+        computed={told.name(stage): {told.partition(p): digest for p, digest in known.items()} for stage, known in data["computed"].items()},
+        sources=told.sources(data["sources"], graph, frame),
         began=_time(data.get("began")), ended=_time(data.get("ended")), frame=frame, unsaved=damaged or str(data.get("unsaved", "")), damaged=bool(damaged), associated=associated,
-        outputs=None if outputs is None else SavedOutputs(store.root.parent / outputs["file"], read, int(outputs["count"]), trusted),
-        whole={int(o): {_partition(p): int(n) for p, n in known.items()} for o, known in data.get("whole", {}).items()},
+        outputs=None if outputs is None else SavedOutputs(store.root.parent / told.text(outputs["file"]), read, told.count(outputs["count"]), trusted),
+        whole={int(o): {told.partition(p): told.count(n) for p, n in known.items()} for o, known in data.get("whole", {}).items()},
     )
     # Sessions that were saved before culprits were have none.
     culprits = data.get("culprits", {"known": [], "unknown": [] if run.status == "succeeded" else ["Culprits were not saved with this run."]})
@@ -153,46 +147,5 @@ def _associated(listed: Mapping[str, Any] | None, find: Callable[[str], Any]) ->
         return None, str(damaged)
 
 
-def _graph(data: Mapping[str, Any]) -> OperatorGraph:
-    graph = OperatorGraph.load(data)
-    for operator in graph:
-        if not 0 <= operator.partitions <= _MOST_PARTITIONS or any(parent >= operator.id or parent not in graph for parent in operator.parents) or not _is_told(operator):
-            raise ValueError(f"operator {operator.id} is not part of any program")
-    for stage in graph.stages:
-        _name(stage.id)
-    return graph
-
-
-def _is_told(operator: Operator) -> bool:
-    """Whether what is shown of an operator is text, and its line a number."""
-    site, detail = operator.call_site, operator.detail
-    placed = site is None or (isinstance(site.file, str) and type(site.line) is int and isinstance(site.code, str))
-    return placed and type(operator.id) is int and isinstance(operator.name, str) and isinstance(operator.dataset, str | None) and isinstance(detail, dict)
-
-
-def _sources(data: Mapping[str, Any], frame: bool) -> dict[int, Any]:
-    return {int(operator): Whereabouts.load(facts) if frame else SourceFacts.load(facts) for operator, facts in data.items()}
-
-
-def _statistics(data: Mapping[str, Any]) -> Statistics:
-    stages = tuple(StageStatistics(str(s["stage"]), tuple(map(int, s["operators"])), int(s["bytes"]), float(s["seconds"])) for s in data["stages"])
-    records = {int(operator): int(count) for operator, count in data["records"].items()}
-    return Statistics(int(data["records_in"]), int(data["records_out"]), int(data["bytes"]), float(data["seconds"]), records, stages)
-
-
 def _time(given: Any) -> float | None:
     return None if given is None else float(given)
-
-
-def _name(given: Any) -> str:
-    """The name of a run or a stage, which is that of a folder, too. Raises ValueError for what leads elsewhere."""
-    if not isinstance(given, str) or not _ID.fullmatch(given):
-        raise ValueError(f"no run and no stage is called {given!r}")
-    return given
-
-
-def _partition(given: Any) -> int:
-    number = int(given)
-    if not 0 <= number < _MOST_PARTITIONS:
-        raise ValueError(f"there is no partition {number}")
-    return number

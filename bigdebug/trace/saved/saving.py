@@ -89,9 +89,7 @@ def _move_into(target: Path, unfinished: Path) -> None:
     moved = []
     try:
         for name in sorted(set(os.listdir(unfinished)) - {UNFINISHED}):
-            if os.path.lexists(target / name):
-                raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(target / name))
-            (unfinished / name).rename(target / name)
+            _move(unfinished / name, target / name)
             moved.append(name)
     except BaseException:
         for name in moved:
@@ -99,6 +97,12 @@ def _move_into(target: Path, unfinished: Path) -> None:
         raise
     finally:
         (target / UNFINISHED).unlink()
+
+
+def _move(path: Path, to: Path) -> None:
+    if os.path.lexists(to):
+        raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(to))
+    path.rename(to)
 
 
 def _write(runs: list[Run], store: LineageStore, home: Path, keep: Keep, besides: Besides | None) -> None:

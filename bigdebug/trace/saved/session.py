@@ -83,7 +83,8 @@ class SavedSession:
         """Its runs as steps of a pipeline, those that acted."""
         self.others: list[Callable[[], Iterable[Step]]] = []
         """What gives other steps that its pipeline knows of."""
-        self._listed: Mapping[str, Any] = catalog.get("files", {})
+        listed = catalog.get("files")
+        self._listed: Mapping[str, Any] = listed if isinstance(listed, Mapping) else {}
         self.saved: float | None = catalog.get("saved")
         """When, in seconds since 1970; None for format 1."""
 

@@ -23,7 +23,7 @@ class SavedSource:
 
     def __init__(self, facts: SourceFacts | Whereabouts, whole: Mapping[int, int]) -> None:
         self._facts, self._whole = facts, whole
-        self._texts = TextLines(facts.splits) if facts.type == "text" and facts.plain else None
+        self._texts = TextLines(facts.splits) if facts.type == "text" and facts.plain and facts.splits else None
         self._files: dict[str, TextLines] = {}
 
     def check(self) -> None:
@@ -42,7 +42,7 @@ class SavedSource:
             return self._texts.read(partition, positions, self._whole.get(partition))
         if not isinstance(self._facts, Whereabouts) or not self._facts.stamps:
             return None
-        path, first = self._facts.places[partition]
+        path, first = self._facts.place(partition)
         if path is None or not os.path.isfile(path):
             return None
         if self._facts.form == "text":
