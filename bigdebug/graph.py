@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from enum import Enum
 from typing import Any
 
 from bigdebug.errors import UnknownOperatorError
-from bigdebug.shown import place
+from bigdebug.shown import masked, place, plain
 
 
 class Kind(str, Enum):
@@ -85,7 +85,7 @@ class Form(str, Enum):
         return self is Form.PAIRED
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class CallSite:
     """The line of the user's program that made an operator."""
 
@@ -96,8 +96,11 @@ class CallSite:
     def __str__(self) -> str:
         return place(self.file, self.line)
 
+    def __repr__(self) -> str:
+        return _fields(self)
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, repr=False)
 class Operator:
     """A transformation (or source) of the program; ``parents`` are operator ids in the order of the arguments."""
 
@@ -120,6 +123,14 @@ class Operator:
         label = f" {self.dataset}" if self.dataset else ""
         site = f" at {self.call_site}" if self.call_site else ""
         return f"{self.name}#{self.id}{label}{site}"
+
+    def __repr__(self) -> str:
+        return _fields(self)
+
+
+def _fields(value: CallSite | Operator) -> str:
+    """As dataclasses show themselves, without what is secret: a line of the program may have it, and what a query does."""
+    return masked(f"{type(value).__name__}({', '.join(f'{field.name}={getattr(value, field.name)!r}' for field in fields(value))})")
 
 
 @dataclass(frozen=True)
@@ -199,7 +210,7 @@ class OperatorGraph:
 
     def __repr__(self) -> str:
         made = (f"{o}{' of ' if o.parents else ''}{', '.join(f'#{p}' for p in o.parents)}" for o in self)
-        return f"<graph of {len(self):,} operators: {'; '.join(made)}>"
+        return plain(f"<graph of {len(self):,} operators: {'; '.join(made)}>")
 
     @property
     def sources(self) -> tuple[Operator, ...]:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from bigdebug.shown import masked, shown
+from bigdebug.shown import plain, shown
 
 Rids = npt.NDArray[np.int64]
 
@@ -61,7 +61,7 @@ class SourceRecord:
     source: int | None = None
 
     def __repr__(self) -> str:
-        return masked(f"SourceRecord(record={shown(self.record)}, rid={self.rid}, origin={self.origin!r})")
+        return plain(f"SourceRecord(record={shown(self.record)}, rid={self.rid}, origin={self.origin!r})")
 
 
 class Outcome(Enum):

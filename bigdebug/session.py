@@ -182,7 +182,8 @@ class DebugSession(Capturing, Indexing, Feeding, Inquiry):
         *** stands for what it matches within a line. None: nothing is secret. It is a process's, and BIGDEBUG_MASK in the environment
         sets it as well.
 
-        What is held stays what it is: ``culprit.record``, ``message``, pickles in letters. Raises re.error for what is no pattern.
+        What is held stays what it is: ``culprit.record``, ``message``, pickles in letters, and names of datasets and files, by which they are found. What ``save``
+        writes is as it is shown. Raises re.error for what is no pattern.
         """
         return masking()
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from bigdebug.datasets.brief import brief
 from bigdebug.datasets.model import Access, Process
+from bigdebug.shown import masked
 from bigdebug.trace.table import Table
 
 _NAMED = ("dataset", "reads", "writes", "job", "by")
@@ -48,9 +49,9 @@ class Answer:
         return Table([self.columns[i] for i in told], rows, self.notes or ((), ("There are none.",))[not rows], self.title)
 
     def data(self) -> dict[str, Any]:
-        """Ready for JSON; times as ISO 8601."""
+        """Ready for JSON, without what is secret; times as ISO 8601."""
         rows = [{name: _plain(value) for name, value in row.items()} for row in self]
-        return {"title": self.title, "rows": rows, "notes": list(self.notes)}
+        return {"title": masked(self.title), "rows": rows, "notes": list(map(masked, self.notes))}
 
     def toPandas(self) -> Any:  # noqa: N802 (as PySpark's users type it)
         """The rows as a pandas frame."""
@@ -116,7 +117,9 @@ def _said(value: Any) -> str:
 def _plain(value: Any) -> Any:
     if isinstance(value, datetime):
         return value.astimezone(timezone.utc).isoformat()
-    return _listed(value)
+    if isinstance(value, str):
+        return masked(value)
+    return [_plain(item) for item in value] if isinstance(value, tuple) else value
 
 
 def _listed(value: Any) -> Any:

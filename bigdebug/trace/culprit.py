@@ -177,7 +177,7 @@ class CrashCulprit(Sourced):
             return [f"  from where is not known: {why}"]
 
     def __repr__(self) -> str:
-        return f"<culprit of {self.operator}: {shown(self.record)}: {plain(self.exception_type)}: {plain(self.message)}>"
+        return plain(f"<culprit of {self.operator}: {shown(self.record)}: {self.exception_type}: {self.message}>")
 
     def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
         text = self.text()

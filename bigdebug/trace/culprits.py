@@ -173,7 +173,7 @@ class Culprits(Sequence[CrashCulprit]):
             return self.table().text()
         if not self.complete:
             return "<culprits: none is known yet, len(run.culprits) looks for them>"
-        return f"<no culprits{': ' if self.unknown else ''}{' '.join(self.unknown)}>"
+        return plain(f"<no culprits{': ' if self.unknown else ''}{' '.join(self.unknown)}>")
 
     def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
         return self.table()._repr_mimebundle_() if self.known else {"text/plain": repr(self)}

@@ -12,7 +12,7 @@ from typing import Any
 from bigdebug.errors import ReplayError
 from bigdebug.graph import OperatorGraph
 from bigdebug.model import Statistics
-from bigdebug.shown import counted, shown
+from bigdebug.shown import counted, plain, shown
 from bigdebug.store.directory import LineageStore
 from bigdebug.trace.culprits import Culprits
 from bigdebug.trace.lineage import Lineage
@@ -117,7 +117,7 @@ class Run:
         return f" ({self.statistics.bytes / read:.1%} of the input files)" if whole else ""
 
     def __repr__(self) -> str:
-        return f"<run {self.id} {self.summary()}>"
+        return plain(f"<run {self.id} {self.summary()}>")
 
     def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
         return self.table()._repr_mimebundle_()

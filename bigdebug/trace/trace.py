@@ -11,7 +11,7 @@ from pyroaring import BitMap64
 from bigdebug.errors import UnknownOperatorError, UnknownRecordError
 from bigdebug.graph import Operator
 from bigdebug.model import NO_RIDS, Origin, Rids
-from bigdebug.shown import counted
+from bigdebug.shown import counted, plain
 from bigdebug.trace.counts import sizes
 from bigdebug.trace.given import rids_given, whole
 from bigdebug.trace.operators import not_here, operator_here, operator_of
@@ -240,7 +240,7 @@ class Trace:
     def __repr__(self) -> str:
         at = ", ".join(str(self.run.graph[o]) for o in self.operators)
         state = "not followed yet" if self._find is not None else counted(self.count())
-        return f"<trace of run {self.run.name!r} at {at}: {state}>"
+        return plain(f"<trace of run {self.run.name!r} at {at}: {state}>")
 
 
 def all_records(run: Run, operator: int) -> Standing:

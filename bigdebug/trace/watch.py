@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from bigdebug.graph import Operator
-from bigdebug.shown import counted, shown
+from bigdebug.shown import counted, plain, shown
 from bigdebug.trace.table import Table
 from bigdebug.trace.watched import GuardError, HungCall, Seen, SlowRecord, WatchedRecord
 
@@ -205,7 +205,7 @@ class Watch(AbstractContextManager["Watch"]):
 
     def __repr__(self) -> str:
         what = "all operators" if self.operator is None else str(self.operator)
-        return f"<watch on {what}: {'on' if self.on else 'off'}, {counted(self.matched)} matched, {counted(len(self.records))} here>"
+        return plain(f"<watch on {what}: {'on' if self.on else 'off'}, {counted(self.matched)} matched, {counted(len(self.records))} here>")
 
     def _repr_mimebundle_(self, **kwargs: Any) -> Mapping[str, str]:
         tables = self.tables()

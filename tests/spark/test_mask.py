@@ -9,7 +9,9 @@ from typing import Any
 
 import pytest
 
+import bigdebug
 from bigdebug import read_letters
+from bigdebug.cli import main
 
 SECRET = "sk-12345"
 
@@ -69,6 +71,29 @@ def test_rows_of_a_dataframe(dbg: Any, spark: Any) -> None:
     assert "sk-" not in everything_shown(run.culprits, *run.culprits) + run.culprits[0].message
 
 
+def test_a_directory_that_is_handed_on_has_none(dbg: Any, spark: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    frame = spark.createDataFrame([("a",)], "token STRING").where("token <> 'sk-frame'")  # a line of the program, and what the query does
+    with dbg.capture("run of sk-name") as run:
+        frame.collect()
+    lines = dbg.context.parallelize(["a"], 1).map(lambda record: record + "sk-line")
+    with dbg.capture("lines") as other:
+        lines.collect()
+    shown = everything_shown(dbg.runs, run.latest, *run.latest.graph, *other.latest.graph)
+    assert "***" in shown
+    assert "sk-" not in shown
+    saved = dbg.save(tmp_path / "saved", [run.latest, other.latest], lineage=True)
+    dbg.mask = None  # who opens it knows of no secret
+    told = (saved / "session.json").read_text()
+    assert "sk-" not in told
+    assert "token#" in told
+    opened = bigdebug.open(saved)
+    assert [known.name for known in opened.runs] == ["run of ***", "lines"]
+    assert opened.lineage("lines").goBackAll().count() == 1
+    dbg.mask = r"to\w+"
+    main(["show", str(saved), run.latest.id, "--json"])
+    assert "token" not in capsys.readouterr().out
+
+
 def test_what_is_no_pattern(dbg: Any) -> None:
     with pytest.raises(TypeError, match="text of a regular expression"):
         dbg.mask = 3
@@ -81,8 +106,6 @@ def test_what_is_no_pattern(dbg: Any) -> None:
 
 
 def test_workers_know_it_while_bigdebug_is_attached(dbg: Any, spark: Any) -> None:
-    import bigdebug
-
     assert dbg.context.environment["BIGDEBUG_MASK"] == r"sk-\w+"
     dbg.detach()
     assert "BIGDEBUG_MASK" not in spark.sparkContext.environment

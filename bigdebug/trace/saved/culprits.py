@@ -78,7 +78,7 @@ def _named(culprit: CrashCulprit, traced: bool) -> dict[str, Any]:
     try:
         return {"sources": [(int(operator), int(rid)) for operator, rid in culprit.told.names()], "unnamed": ""}
     except Exception as error:  # whatever it is
-        return {"sources": [], "unnamed": error.what if isinstance(error, BigdebugError) else masked(f"{type(error).__name__}: {error}")}
+        return {"sources": [], "unnamed": masked(error.what if isinstance(error, BigdebugError) else f"{type(error).__name__}: {error}")}
 
 
 def _looked_at(culprit: CrashCulprit) -> list[dict[str, Any]] | None:

@@ -9,7 +9,8 @@ from functools import cached_property, partial
 from typing import Any
 
 from bigdebug.errors import CorruptBlockError, IncompleteLineageError
-from bigdebug.graph import FINE, Stage
+from bigdebug.graph import FINE, OperatorGraph, Stage
+from bigdebug.shown import masked
 from bigdebug.store.directory import LineageStore
 from bigdebug.trace.counts import whole
 from bigdebug.trace.run import Run
@@ -104,17 +105,34 @@ class Beside:
 
 
 def dump_run(run: Run, beside: Beside) -> dict[str, Any]:
-    """A run as data that JSON takes; ``load_run`` makes one of it."""
+    """A run as data that JSON takes, without what is secret in its texts; ``load_run`` makes one of it. Names of datasets and paths stay: files are found by them."""
     with nullcontext() if run.store is None else run.lineage.at_rest():
         culprits = dump_culprits(run.culprits)
     sources = beside.sources if beside.frame else run.sources
     return {
-        "id": run.id, "name": run.name, "action": run.action, "status": run.status, "subject": run.subject,
-        "graph": run.graph.dump(), "statistics": asdict(run.statistics), "incomplete": run.incomplete,
+        "id": run.id, "name": masked(run.name), "action": run.action, "status": run.status, "subject": run.subject,
+        "graph": _masked_graph(run.graph), "statistics": asdict(run.statistics), "incomplete": [*map(masked, run.incomplete)],
         "earlier": run.earlier, "computed": run.computed, "sources": {str(o): facts.dump() for o, facts in sources.items()},
         "culprits": culprits, "began": run.began, "frame": beside.frame,
-        "lineage": beside.lineage, "unsaved": beside.unsaved, "outputs": beside.outputs, "whole": beside.whole, "step": beside.step,
+        "lineage": beside.lineage, "unsaved": masked(beside.unsaved), "outputs": beside.outputs, "whole": beside.whole,
+        "step": None if beside.step is None else _masked_step(beside.step),
     }
+
+
+def _masked_graph(graph: OperatorGraph) -> dict[str, Any]:
+    """The graph with the lines of the program, and what its operators do, without what is secret there."""
+    data = graph.dump()
+    return {**data, "operators": [_masked_operator(operator) for operator in data["operators"]]}
+
+
+def _masked_operator(operator: Mapping[str, Any]) -> dict[str, Any]:
+    site, detail = operator["call_site"], operator["detail"]
+    does = {"does": masked(detail["does"])} if "does" in detail else {}
+    return {**operator, "call_site": site and {**site, "code": masked(site["code"])}, "detail": {**detail, **does}}
+
+
+def _masked_step(step: Mapping[str, Any]) -> dict[str, Any]:
+    return {**step, "unsaved": masked(step["unsaved"]), "incomplete": [*map(masked, step["incomplete"])]}
 
 
 def load_run(data: Mapping[str, Any], store: LineageStore, find: Callable[[str], Any], read: Callable[[Any], bytes], trusted: bool, standing: Callable[[SavedRun, Names], Any]) -> SavedRun:
