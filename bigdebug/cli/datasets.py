@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable
 
-from bigdebug.cli.question import Question, Takes
+from bigdebug.cli.question import Question, Takes, rows_at_most
 from bigdebug.datasets.answers import Answer
 from bigdebug.datasets.model import STATUSES
 from bigdebug.datasets.questions import Datasets
@@ -31,7 +31,7 @@ A dataset is named as people type it: orders, shop.orders, /data/orders, s3://bu
 
 _DATASET = (("dataset",), {"metavar": "DATASET", "help": "a dataset, by its name or the last parts of it"})
 _COLUMN = (("-c", "--column"), {"metavar": "COLUMN", "help": "of this column of it"})
-_LIMIT = (("-n", "--limit"), {"type": int, "metavar": "N", "help": "so many rows at most"})
+_LIMIT = (("-n", "--limit"), {"type": rows_at_most, "metavar": "N", "help": "so many rows at most"})
 
 
 def _limited(given: argparse.Namespace) -> dict[str, int]:

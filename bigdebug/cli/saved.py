@@ -7,7 +7,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bigdebug.cli.question import Question
+from bigdebug.cli.question import Question, rows_at_most
 from bigdebug.datasets.answers import Answer
 from bigdebug.errors import BigdebugError, StoreError, UnknownOperatorError, UnknownRecordError
 from bigdebug.shown import counted, shown
@@ -21,7 +21,11 @@ SAVED = "DIR is what dbg.save(DIR) wrote; nothing in it is run. RUN is the name 
 
 _DIR = (("dir",), {"type": Path, "metavar": "DIR", "help": "a saved session"})
 _RUN = (("run",), {"metavar": "RUN", "help": "a run of it, by name or id"})
-_LIMIT = (("-n", "--limit"), {"type": int, "default": 100, "metavar": "N", "help": "so many rows at most (100)"})
+_LIMIT = (("-n", "--limit"), {"type": rows_at_most, "default": 100, "metavar": "N", "help": "so many rows at most (100)"})
+
+
+_DIGITS = 20
+"""Of numbers that are asked for, fewer."""
 
 
 class _Rid(int):
@@ -115,20 +119,26 @@ def _start(session: SavedSession, run: SavedRun, given: argparse.Namespace) -> t
 
 def _placed(text: str) -> tuple[str, int]:
     path, colon, number = text.rpartition(":")
-    if not colon or not path or not number.isdecimal():
+    if not colon or not path or _number(number) is None:
         raise UnknownRecordError("This is no place in a file", value=text, remedy="Say orders.csv:17.")
     return path, int(number)
+
+
+def _number(text: str) -> int | None:
+    """The number that a text is; None for what is none, or longer than any that a record or an operator has."""
+    return int(text) if text.isdecimal() and len(text) < _DIGITS else None
 
 
 def _operator(run: SavedRun, given: str) -> int:
     """The operator of this id, or of this name as an input, or of its name and id; or the only one of this name, or that reads the dataset of this name."""
     name, _, number = given.rpartition("#")
-    if number.isdecimal() and not name:
-        return run.graph[int(number)].id
+    given_id = _number(number)
+    if given_id is not None and not name:
+        return run.graph[given_id].id
     inputs = [operator for operator, known in run.input_names().items() if known == given]
     if len(inputs) == 1:
         return inputs[0]
-    if number.isdecimal() and int(number) in run.graph and name in ((one := run.graph[int(number)]).name, one.dataset):
+    if given_id is not None and given_id in run.graph and name in ((one := run.graph[given_id]).name, one.dataset):
         return one.id
     found = [o.id for o in run.graph if given in (o.name, o.dataset)]
     if len(found) != 1:

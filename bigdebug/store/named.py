@@ -54,6 +54,8 @@ def at_home(path: str | os.PathLike[str]) -> Path:
 def local(what: str, path: str | os.PathLike[str]) -> Path:
     """A directory of this machine, as a path or a file URI. Raises StoreError for other URIs, without what may be secret in them; else a directory s3: would be made."""
     given = os.fspath(path)
+    if not _can_be(given):
+        raise StoreError(f"{what} is a directory of this machine, and none can be called so", value=given, remedy="Name a directory here.")
     if re.match(r"[A-Za-z][\w+.-]+:/", given) is None:
         return at_home(path)
     try:
@@ -63,6 +65,14 @@ def local(what: str, path: str | os.PathLike[str]) -> Path:
     except ValueError as problem:
         why = f"and {problem}"
     raise StoreError(f"{what} is a directory of this machine, {why}", remedy="Name a directory here, and copy it from there or to there.")
+
+
+def _can_be(path: str) -> bool:
+    """Whether a file can be called so: no name has a zero byte in it, nor what no encoding has."""
+    try:
+        return b"\0" not in os.fsencode(path)
+    except UnicodeEncodeError:
+        return False
 
 
 def _file(uri: str, options: Mapping[str, Any] | None) -> Path:

@@ -63,6 +63,8 @@ def numbers_given(given: Iterable[int]) -> Positions:
     found = [whole(each, "records are numbered by whole numbers") for each in given]
     if any(number < 0 for number in found):
         raise UnknownRecordError("Records are numbered from 0", value=min(found), remedy="page() says which numbers there are.")
+    if any(number >= 1 << 63 for number in found):
+        raise UnknownRecordError("No trace has so many records", value=max(found), remedy="page() says which numbers there are.")
     return distinct(np.array(found, dtype=np.int64))
 
 

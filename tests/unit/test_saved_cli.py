@@ -143,6 +143,9 @@ def test_a_time_that_is_none_stops_no_question(run: Said, saved: Path, when: obj
     (("runs", "nowhere"), 1, "not a saved bigdebug session"), (("show", "DIR", "nothing"), 1, "'rows', 'records'"), (("trace", "DIR", "rows", "--output", "3"), 1, "numbered from 0"),
     (("trace", "DIR", "rows", "--at", "7"), 1, "no such record"), (("trace", "DIR", "rows", "--line", "b.csv:1"), 1, "read no lines"), (("trace", "DIR", "rows", "--row", "b.csv"), 1, "orders.csv:17"),
     (("trace", "DIR", "rows", "--row", "b.csv:4"), 1, "no row 4"), (("trace", "DIR", "rows", "--to", "x"), 1, "No operator"), (("trace", "DIR"), 2, "--help"),
+    (("trace", "DIR", "rows", "--output", str(1 << 64)), 1, "so many records"), (("trace", "DIR", "rows", "--to", "9" * 5000), 1, "No operator"),
+    (("trace", "DIR", "rows", "--row", f"b.csv:{'9' * 5000}"), 1, "no place in a file"), (("export", "DIR", "rows", ""), 1, "no name of a file"), (("export", "DIR", "rows", "/"), 1, "no name of a file"),
+    (("export", "DIR", "rows", "x" * 300), 1, "cannot be written"), (("culprits", "DIR", "-n", "-1"), 2, "no number of rows"), (("datasets", "list", "-n", "-1"), 2, "no number of rows"),
     (("prune", "DIR"), 1, "saved session itself"), (("prune", "DIR/..", "--older-than", "soon"), 1, "no age"), (("prune", "DIR/..", "--larger-than", "big"), 1, "no size"), (("check", "nowhere"), 1, "cannot be read"),
 ])
 def test_what_is_wrong_is_on_stderr_with_what_to_do(run: Said, saved: Path, words: tuple[str, ...], code: int, said: str) -> None:

@@ -29,14 +29,17 @@ from bigdebug.errors import (
     StoreVersionError,
     UnknownRecordError,
 )
+from bigdebug.model import Origin, SourceRecord
 from bigdebug.store.arrays import Listed, StoredArray, write_array
 from bigdebug.store.blocks import Block, block_name, encode
 from bigdebug.store.directory import LineageStore
 from bigdebug.trace.across.located import Located, Unit
+from bigdebug.trace.culprit import Described
 from bigdebug.trace.numbering import Numbering, whole
 from bigdebug.trace.run import Run
 from bigdebug.trace.saved.associated import Associated, Pairs, write
 from bigdebug.trace.saved.checks import check
+from bigdebug.trace.saved.export import export
 from bigdebug.trace.saved.runs import Beside
 from bigdebug.trace.saved.saving import save
 from bigdebug.trace.saved.session import SavedSession
@@ -487,6 +490,53 @@ def test_outputs_without_their_numbers_are_refused_by_name(saved: Path) -> None:
     known = replace(bigdebug.open(saved).runs[0], frame=False, associated=None, unsaved="no room")
     with pytest.raises(IncompleteLineageError, match="was not saved: no room"):
         SavedTrace(known, [2], lambda: {2: {0: np.array([0])}}).collect()
+
+
+def test_outputs_whose_numbers_are_damaged_are_not_said_to_be_unsaved(saved: Path) -> None:
+    known = replace(bigdebug.open(saved).runs[0], frame=False, associated=None, unsaved="The file x is truncated", damaged=True)
+    with pytest.raises(IncompleteLineageError, match=r"cannot be read: The file x is truncated.*Restore the file"):
+        SavedTrace(known, [2], lambda: {2: {0: np.array([0])}}).collect()
+    with pytest.raises(IncompleteLineageError, match=r"cannot be read: The file x is truncated.*Restore the file"):
+        export(known, saved.parent / "x.parquet")
+    written = next((saved / "written" / "r1").glob("*.numbers"))
+    written.write_bytes(written.read_bytes()[:-1])
+    with pytest.raises(IncompleteLineageError, match=r"cannot be read: .*Restore the file"):
+        bigdebug.open(saved).steps[0].backward([Located.of("/data/r1.parquet", Unit.ROW, [0])])
+
+
+def test_what_is_shown_of_a_session_is_nothing_that_a_terminal_obeys(saved: Path) -> None:
+    obeyed = "\x1b]0;x\x07"
+
+    def planted(catalog: dict[str, Any]) -> None:
+        as_a_program(catalog, culprit={"record": obeyed, "exception": obeyed})
+        catalog["runs"][0].update(name=obeyed, action=obeyed, incomplete=[obeyed])
+        catalog["runs"][0]["graph"]["operators"][0].update(dataset=obeyed)
+        catalog["runs"][0]["culprits"]["unknown"] = [obeyed]
+
+    opened = bigdebug.open(rewritten(saved, planted))
+    known = opened.runs[0]
+    record = SourceRecord(Described(obeyed), 0, Origin(obeyed))
+    shown = [opened, known, known.graph, *known.graph, known.culprits, *known.culprits, opened.lineage(known, 1), record, opened.runs_table()]
+    assert "\x1b" not in "".join(map(repr, shown)) + known.culprits[0].text()
+    known.culprits.known.clear()
+    assert "\x1b" not in repr(known.culprits)
+
+
+@pytest.mark.parametrize("path", ["a\0b", "a\ud800"])
+def test_a_directory_that_cannot_be_called_so_is_refused(tmp_path: Path, path: str) -> None:
+    for ask in (lambda: save([], LineageStore(tmp_path / "store"), path), lambda: bigdebug.open(path), lambda: check(path)):
+        with pytest.raises(StoreError, match="called so"):
+            ask()
+
+
+def test_what_is_no_run_is_refused_in_a_sentence(saved: Path) -> None:
+    opened = bigdebug.open(saved)
+    asks: list[Callable[[], object]] = [lambda: opened.lineage(None), lambda: opened.run([1]), lambda: opened.run(None)]  # type: ignore[arg-type, list-item]
+    for ask in asks:
+        with pytest.raises(TypeError, match="by its name or its id"):
+            ask()
+    with pytest.raises(TypeError, match="an operator is given by its id"):
+        opened.lineage("rows", [1])  # type: ignore[arg-type]
 
 
 def test_outputs_of_another_number_are_refused(saved: Path) -> None:

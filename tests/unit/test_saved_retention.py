@@ -65,6 +65,12 @@ def test_what_is_no_session_of_ours_is_left_alone(home: Path, tmp_path: Path) ->
     assert "notes.txt" in stayed.why
 
 
+@pytest.mark.parametrize("number", [0, -1])
+def test_a_directory_of_a_format_that_never_was_is_left_alone(home: Path, number: int) -> None:
+    rewritten(home / "d3", lambda catalog: catalog.update(format=number))
+    assert gone(home, older=0.0, larger=0) == ["d2", "d1"]
+
+
 def test_saves_that_ended_half_way_go_and_those_that_go_on_stay(home: Path) -> None:
     def half(name: str, process: int, host: str, **more: str) -> Path:
         path = home / name
@@ -179,6 +185,7 @@ def test_sessions_of_format_1_and_of_later_formats(home: Path) -> None:
 def test_ages_and_sizes() -> None:
     assert [seconds_of(text) for text in ("30d", "12h", "90m", "2w", "1.5d", "5s")] == [30 * DAY, 43200, 5400, 14 * DAY, 1.5 * DAY, 5]
     assert [bytes_of(text) for text in ("10GB", "500M", "1.5 tb", "7", "2kb")] == [10**10, 5 * 10**8, 1_500_000_000_000, 7, 2000]
+    assert bytes_of("1" + "0" * 400) == 10**400
     for wrong in ("", "d", "-1d", "1y", "soon"):
         with pytest.raises(StoreError, match="no age"):
             seconds_of(wrong)

@@ -35,11 +35,11 @@ class SavedStep:
         self.reads: Sequence[Extent] = tuple(map(load_extent, data["reads"]))
         self.writes: Sequence[Extent] = tuple(map(load_extent, data["writes"]))
         self.incomplete: Sequence[str] = tuple(map(str, data["incomplete"]))
-        self._unsaved = str(data["unsaved"])
+        self._unsaved, self._damaged = str(data["unsaved"]), False
         try:
             self._written = None if data["written"] is None else Associated.load(data["written"], find)
         except CorruptBlockError as damaged:  # other steps can be read
-            self._written, self._unsaved = None, str(damaged)
+            self._written, self._unsaved, self._damaged = None, str(damaged), True
             self.incomplete = (*self.incomplete, self._unsaved)
 
     @property
@@ -83,6 +83,8 @@ class SavedStep:
 
     @property
     def _known(self) -> Associated:
+        if self._damaged:
+            raise IncompleteLineageError(f"Which record of its result run {self.name!r} wrote where cannot be read: {self._unsaved}", remedy="Restore the file, or save the session again.")
         if self._written is None:
             raise IncompleteLineageError(
                 f"Which record of its result run {self.name!r} wrote where was not saved{f': {self._unsaved}' if self._unsaved else ''}",

@@ -38,10 +38,14 @@ def export(run: SavedRun, file: Path, form: str = "parquet") -> int:
     if run.associated is None:
         if run.frame:
             _ = run.lineage  # raises, and says what to do
+        if run.damaged:
+            raise IncompleteLineageError(f"The associations of run {run.name!r} cannot be read: {run.unsaved}", remedy="Restore the file, or save the session again.")
         raise IncompleteLineageError(
             f"The associations of run {run.name!r} are in its blocks alone{f': {run.unsaved}' if run.unsaved else ''}", remedy="Save it again with dbg.save(DIR, lineage=True).",
         )
     batches = (_triples(run, batch) for batch in _batches(run)) if form == "triples" else _batches(run)
+    if not file.name or "\0" in str(file):
+        raise StoreError("This is no name of a file", value=str(file), remedy="Name a new file that you may write.")
     part = file.with_name(f".{file.name}-{secrets.token_hex(4)}")
     try:
         with part.open("xb") as out:
@@ -53,7 +57,8 @@ def export(run: SavedRun, file: Path, form: str = "parquet") -> int:
     except OSError as problem:
         raise StoreError(f"The associations cannot be written: {problem}", value=str(file), remedy="Name a new file that you may write.") from problem
     finally:
-        part.unlink(missing_ok=True)
+        if os.path.lexists(part):  # its name may be longer than any of a file
+            part.unlink()
 
 
 def _refuse_old(file: Path) -> None:

@@ -9,6 +9,7 @@ import secrets
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from decimal import Decimal
 from math import isfinite
 from pathlib import Path
 
@@ -65,7 +66,7 @@ def bytes_of(text: str) -> int:
     match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([KMGT]?)B?", text.strip().upper())
     if match is None:
         raise StoreError("This is no size", value=text, remedy="Say 10GB, 500MB.")
-    return int(float(match[1]) * _SIZES[match[2]])
+    return int(Decimal(match[1]) * _SIZES[match[2]])
 
 
 def chosen(home: Path, older: float | None = None, larger: int | None = None, now: float | None = None) -> list[Kept]:
@@ -123,7 +124,7 @@ def _looked_at(home: Path, now: float) -> Iterator[Kept]:
 def _session(path: Path) -> Kept | None:
     try:
         catalog = read_catalog(path)
-        if type(catalog["format"]) is not int or not isinstance(catalog["runs"], list):
+        if type(catalog["format"]) is not int or catalog["format"] < 1 or not isinstance(catalog["runs"], list):
             return None
         saved = catalog.get("saved")
         when = float(saved) if isinstance(saved, int | float) and isfinite(saved) else (path / CATALOG).stat().st_mtime

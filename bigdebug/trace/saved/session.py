@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from bigdebug.errors import NotCapturedError, StoreError, UnknownOperatorError
+from bigdebug.shown import shown
 from bigdebug.store.contained import contained, each_file
 from bigdebug.store.directory import LineageStore
 from bigdebug.store.formats import check_format
@@ -90,6 +91,8 @@ class SavedSession:
 
     def run(self, name: str) -> SavedRun:
         """The run of this id, else the latest of this name."""
+        if not isinstance(name, str):
+            raise TypeError(f"a run is given by its name or its id, not {shown(name)}; session.runs are those that there are")
         for known in ({run.id: run for run in self.runs}, {run.name: run for run in self.runs}):
             if name in known:
                 return known[name]
@@ -103,7 +106,9 @@ class SavedSession:
 
         Raises IncompleteLineageError for a DataFrame's run that was saved without lineage.
         """
-        chosen = self.run(run) if isinstance(run, str) else self._same(run)
+        if operator is not None and type(operator) is not int:
+            raise TypeError(f"an operator is given by its id, not {shown(operator)}; run.graph has those that there are")
+        chosen = self._same(run) if isinstance(run, Run) else self.run(run)
         return whole_trace(chosen, chosen.subject if operator is None else chosen.graph[operator].id)
 
     def _same(self, run: Run) -> SavedRun:

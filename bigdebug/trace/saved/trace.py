@@ -183,6 +183,10 @@ class SavedTrace(Trace):
         if outputs is None or self.operators != (self.run.subject,) or self.run.subject in self.run.sources:
             return [known.record for known in self.source_records()]
         numbering = numbering_of(self.run, self.run.subject)
+        if numbering is None and self.run.damaged:
+            raise IncompleteLineageError(
+                f"Which of the saved outputs of run {self.run.name!r} these are cannot be read: {self.run.unsaved}", remedy="Restore the file, or save the session again.",
+            )
         if numbering is None:
             raise IncompleteLineageError(
                 f"Which of the saved outputs of run {self.run.name!r} these are was not saved{f': {self.run.unsaved}' if self.run.unsaved else ''}",
