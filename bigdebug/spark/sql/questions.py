@@ -109,9 +109,12 @@ class Questions:
         self._conditions.result().check(self.catalyst, self._listings)
 
     def indexed(self) -> Steps | None:
-        """The steps whose levels are all indexed by now, both ways; None if some are not. Costs nothing."""
+        """The steps whose levels are all indexed by now, both ways; None if some are not. Costs nothing.
+
+        Nor where the result is a source itself: no index says which records a source has.
+        """
         steps = self._steps.get(frozenset())
-        if steps is None or self.declared is not None or not steps.levels - steps.sources <= steps.indexes.keys():
+        if steps is None or self.declared is not None or not (steps.levels - steps.sources) | {self.root.id} <= steps.indexes.keys():
             return None
         return steps if all(index.answers(None, ahead=True) and index.whole for index in steps.indexes.values()) else None
 
