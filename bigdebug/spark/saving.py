@@ -24,7 +24,7 @@ def keeping(recorder: Any, steps: RunSteps, *, derive: bool) -> Keep:
             beside.step = keep_step(steps.step_of(run), home, name, None, derive=derive)
             return beside
         beside, known = query(run, home, name, derive=derive)
-        beside.step = keep_step(steps.step_of(run), home, name, None if known is None else known.names, derive=derive)
+        beside.step = keep_step(steps.step_of(run), home, name, known, derive=derive)
         return beside
 
     return keep

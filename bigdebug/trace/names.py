@@ -71,6 +71,23 @@ def places(names: Names, wanted: Names) -> Codes:
     return np.flatnonzero(found if known_null is None else found & ~known_null)
 
 
+def matched(names: Names, wanted: Names) -> Codes:
+    """Where each of ``wanted`` stands in ``names``, which has each once; -1 for one that is not there."""
+    if not len(wanted):
+        return np.empty(0, dtype=np.int64)
+    if not pa.types.is_struct(names.type):
+        values = names.to_numpy(zero_copy_only=False)
+        order = np.argsort(values, kind="stable")
+        asked = wanted.to_numpy(zero_copy_only=False)
+        at = np.minimum(np.searchsorted(values, asked, sorter=order), max(len(values) - 1, 0))
+        found: Codes = np.where(values[order[at]] == asked, order[at], -1) if len(values) else np.full(len(asked), -1, dtype=np.int64)
+        return found
+    codes, size = codes_of(pa.concat_arrays([names, wanted.cast(names.type)]))
+    place = np.full(size, -1, dtype=np.int64)
+    place[codes[: len(names)]] = np.arange(len(names))
+    return np.take(place, codes[len(names):])
+
+
 def codes_of(names: Names) -> tuple[Codes, int]:
     """A number for each name, equal for equal ones and dense from 0; and how many there are. NULL is a name here."""
     codes, size = _column(names)

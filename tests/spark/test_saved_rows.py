@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import bigdebug
+from bigdebug.cli.main import main
 
 
 @pytest.fixture(autouse=True)
@@ -50,3 +53,79 @@ def test_a_source_that_was_written_as_it_is_leads_back_to_its_rows(dbg: Any, spa
     line = Path(file.path).read_text().splitlines().index("7")
     [source] = opened.pipeline.backward(file.path, lines=[line + 1]).sources
     assert source.located.positions.tolist() == [7]
+
+
+def word_rows(dbg: Any, spark: Any, folder: Path) -> Any:
+    (folder / "w.txt").write_text("a a b\nc c d\n")
+    return spark.read.text(str(folder / "w.txt")).selectExpr("explode(split(value, ' ')) word")
+
+
+def twice(frames: Any) -> Any:
+    for frame in frames:
+        for _ in range(2):
+            yield frame
+
+
+REPEATING: dict[str, tuple[Callable[[Any], Any], int]] = {
+    "explode": (lambda spark: spark.range(2).selectExpr("explode(array(id, id, 9)) x"), 6),
+    "stack": (lambda spark: spark.range(2).selectExpr("stack(3, 1, 1, 2)"), 6),
+    "inline": (lambda spark: spark.range(2).selectExpr("inline(array(struct(1), struct(1)))"), 4),
+    "rollup": (lambda spark: spark.sql("SELECT id, grouping_id() g FROM range(2) GROUP BY GROUPING SETS ((id), (id))"), 4),
+    "map in pandas": (lambda spark: spark.range(2).repartition(2, "id").mapInPandas(twice, "id long"), 4),
+    "constants": (lambda spark: spark.sql("SELECT 1 x UNION ALL SELECT 1"), 2),
+    "sample": (lambda spark: spark.range(12).sample(True, 2.0, seed=3), -1),
+    "exploded, then limited": (lambda spark: spark.range(2).selectExpr("explode(array(id, id, 9)) x").orderBy("x").limit(4), 4),
+    "exploded, then counted": (lambda spark: spark.range(2).selectExpr("explode(array(id, id, 9)) x").groupBy("x").count(), 3),
+}
+
+
+@pytest.mark.many
+@pytest.mark.parametrize("name", REPEATING)
+def test_equal_rows_of_one_record_are_as_many_as_the_program_got(dbg: Any, spark: Any, tmp_path: Path, name: str) -> None:
+    make, count = REPEATING[name]
+    frame = make(spark)
+    with dbg.capture("many") as run:
+        rows = frame.collect()
+    assert len(rows) == count or count < 0
+    live = dbg.lineage(run)
+    dbg.index(run)
+    for opened in (saved(dbg, run, tmp_path / "saved", lineage=True), saved(dbg, run, tmp_path / "plain")):
+        trace = opened.lineage("many")
+        assert trace.count() == live.count() == len(rows)
+        assert Counter(map(repr, trace.collect())) == Counter(map(repr, rows))
+    if not run.latest.questions.leaves:
+        return  # constants lead nowhere
+    trace = bigdebug.open(tmp_path / "saved").lineage("many")
+    for number, row in enumerate(trace.collect()):
+        back, same = trace.at([number]).goBackAll(), live.where(row_of(row))
+        assert set(map(str, back.origins())) <= set(map(str, same.goBackAll().origins()))
+        assert number in back.goNextAll().rids().tolist()
+        assert same.count() == sum(other == row for other in rows)
+
+
+def row_of(row: Any) -> Any:
+    return lambda other: tuple(other) == tuple(row)
+
+
+def test_an_output_is_traced_to_the_line_of_it(dbg: Any, spark: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    frame = word_rows(dbg, spark, tmp_path)
+    with dbg.capture("words") as run:
+        assert [row.word for row in frame.collect()] == ["a", "a", "b", "c", "c", "d"]
+    dbg.save(tmp_path / "saved", run, lineage=True)
+    assert main(["trace", str(tmp_path / "saved"), "words", "--output", "2"]) == 0
+    assert "a a b" in capsys.readouterr().out
+
+
+def test_equal_rows_that_were_written_lead_to_their_lines_both_ways(dbg: Any, spark: Any, tmp_path: Path) -> None:
+    frame = word_rows(dbg, spark, tmp_path)
+    with dbg.capture("wrote") as run:
+        frame.coalesce(1).write.text(str(tmp_path / "out"))
+    opened = saved(dbg, run, tmp_path / "saved", lineage=True)
+    assert opened.lineage("wrote").count() == 6
+    [file] = [extent.path for extent in opened.steps[0].writes if "part-" in extent.path]
+    assert Path(file).read_text().split() == ["a", "a", "b", "c", "c", "d"]
+    for line in range(1, 7):
+        [source] = opened.pipeline.backward(file, lines=[line]).sources
+        assert source.located.positions.tolist() == [line > 3]
+    [result] = opened.pipeline.forward(str(tmp_path / "w.txt"), lines=[2]).results
+    assert result.located.positions.tolist() == [3, 4, 5]

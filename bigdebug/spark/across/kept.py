@@ -9,15 +9,17 @@ from typing import Any
 
 import numpy as np
 
-from bigdebug.errors import IncompleteLineageError
+from bigdebug.errors import IncompleteLineageError, NondeterminismError
+from bigdebug.shown import counted as told
 from bigdebug.spark.across.frames import FrameStep
 from bigdebug.spark.across.lines import counted
 from bigdebug.spark.across.saved import RDDStep
+from bigdebug.spark.sql.levelled import Levelled
 from bigdebug.spark.sql.saving import TROUBLE, why_of
-from bigdebug.spark.sql.witnessed import matched
 from bigdebug.trace.across.located import Unit, dump_extent
 from bigdebug.trace.across.saved_steps import RESULT
-from bigdebug.trace.names import Names
+from bigdebug.trace.copies import Copies, paired
+from bigdebug.trace.names import matched
 from bigdebug.trace.numbering import Numbering, whole
 from bigdebug.trace.positions import distinct
 from bigdebug.trace.saved.associated import Pairs, write
@@ -27,8 +29,8 @@ _READ = 64 << 20
 """Bytes of text that an RDD's action wrote, and that are read to be sure that each record is a line."""
 
 
-def keep_step(step: Any, home: Path, name: str, names: Names | None, *, derive: bool) -> dict[str, Any] | None:
-    """What the catalog lists of a step; None for a run that is none. ``names`` are those of a DataFrame's result in the order of their numbers, None if they are not known.
+def keep_step(step: Any, home: Path, name: str, known: Levelled | None, *, derive: bool) -> dict[str, Any] | None:
+    """What the catalog lists of a step; None for a run that is none. ``known`` is the lineage that was kept of a DataFrame's, None if none was.
 
     Of an RDD's, texts that it wrote are read for ends of lines, up to 64 MiB of them; more, and a job where records have such, only if it is to ``derive``. So is what a
     DataFrame's wrote: a job over that and one like its query find the rows by what is in them.
@@ -42,8 +44,8 @@ def keep_step(step: Any, home: Path, name: str, names: Names | None, *, derive: 
         kept["reads"], kept["writes"] = list(map(dump_extent, step.own_reads)), list(map(dump_extent, step.writes))
         if isinstance(step, RDDStep):
             kept["written"] = _of_program(step, home, f"{WRITTEN}/{name}", derive) if step.writes else None
-        elif step.writes and derive and names is not None:
-            kept["written"] = _of_query(step, home, f"{WRITTEN}/{name}", names)
+        elif step.writes and derive and known is not None:
+            kept["written"] = _of_query(step, home, f"{WRITTEN}/{name}", known)
     except TROUBLE as why:
         shutil.rmtree(home / WRITTEN / name, ignore_errors=True)
         kept["unsaved"] = why_of(why)
@@ -82,10 +84,15 @@ def _check_cheap(step: RDDStep, sizes: Mapping[int, int]) -> None:
         raise IncompleteLineageError("It wrote records that have ends of lines in them", remedy="Save it with dbg.save(DIR, lineage=True), which asks a job for them.")
 
 
-def _of_query(step: FrameStep, home: Path, folder: str, names: Names) -> dict[str, Any]:
+def _of_query(step: FrameStep, home: Path, folder: str, known: Levelled) -> dict[str, Any]:
     written, rows, places, chosen = step.written()
-    numbers = matched(names, written)[rows]
-    levels = {RESULT: whole(len(names))}
+    names = matched(known.names, written)[rows]
+    if (names < 0).any():
+        raise NondeterminismError(
+            f"{told(int((names < 0).sum()))} that {step.name!r} wrote are not among those of its result", value=step.name,
+            remedy="Its order or its functions do not settle the result: write what does not change, df.localCheckpoint() before.",
+        )
+    levels = {RESULT: whole(known.copies.count)}
     pairs = []
     by_path = {path: number for number, path in enumerate(places.paths)}
     for number, extent in enumerate(step.writes):
@@ -93,5 +100,7 @@ def _of_query(step: FrameStep, home: Path, folder: str, names: Names) -> dict[st
         positions = places.positions[chosen][here]
         every = distinct(positions)
         levels[number + 1] = Numbering.of_rids(every)
-        pairs.append(Pairs(number + 1, RESULT, 0, np.searchsorted(every, positions), numbers[here]))
+        # Of equal rows that were made of the same, each is written as often as there are of them: one name and one place are a pair once.
+        at, of = np.divmod(distinct(np.searchsorted(every, positions) * len(known.names) + names[here]), max(len(known.names), 1))
+        pairs.append(Pairs(number + 1, RESULT, 0, *paired(Copies(np.arange(len(every))), at, known.copies, of)))
     return write(home, folder, levels, pairs)

@@ -9,16 +9,16 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bigdebug.errors import BigdebugError, UntraceableError
+from bigdebug.errors import BigdebugError, NondeterminismError, UntraceableError
 from bigdebug.shown import counted
 from bigdebug.spark.across.frames import FrameStep
 from bigdebug.spark.across.leaffiles import LeafFiles
 from bigdebug.spark.provgraph.queried import QueryRows
-from bigdebug.spark.sql.witnessed import matched
 from bigdebug.trace.across.dataflow import Dataflow
 from bigdebug.trace.across.located import Extent, Located
 from bigdebug.trace.across.paths import key_of, short
 from bigdebug.trace.across.units import Units
+from bigdebug.trace.names import matched
 from bigdebug.trace.positions import Positions
 
 
@@ -74,6 +74,11 @@ class Stand:
             )
         numbers, positions = np.empty(len(rows), np.int64), np.empty(len(rows), np.int64)
         of = matched(rows, names)[which]
+        if (of < 0).any():
+            raise NondeterminismError(
+                "Rows that this run wrote the query does not give now", value=self.rows.run.name,
+                remedy="Its order or its functions do not settle the result: write what does not change, df.localCheckpoint() before.",
+            )
         numbers[of], positions[of] = at.numbers[where], at.positions[where]
         return at.paths, numbers, positions
 

@@ -14,8 +14,9 @@ from bigdebug.spark.sql.lineage_frame import LineageFrame, lineage_of
 from bigdebug.spark.sql.recognized import index, result_names
 from bigdebug.spark.sql.runs import FrameRun
 from bigdebug.spark.sql.steps import Steps
-from bigdebug.spark.sql.witnessed import matched, witnessed
-from bigdebug.trace.names import Names
+from bigdebug.spark.sql.witnessed import witnessed
+from bigdebug.trace.copies import Copies, paired
+from bigdebug.trace.names import Names, matched
 from bigdebug.trace.names import distinct as distinct_names
 from bigdebug.trace.numbering import Numbering, whole
 from bigdebug.trace.positions import Positions, distinct
@@ -27,9 +28,10 @@ MOST_ASKED = 200
 
 @dataclass(frozen=True)
 class Levelled:
-    """``names`` of the result's rows, in the order of their numbers; the records of all levels, and what they were made of."""
+    """``names`` of the result's rows, each once, and the numbers that these have; the records of all levels, and what they were made of."""
 
     names: Names
+    copies: Copies
     levels: Mapping[int, Numbering]
     pairs: list[Pairs]
     in_order: bool = False
@@ -37,7 +39,10 @@ class Levelled:
 
 
 def indexed_levels(run: FrameRun) -> Levelled | None:
-    """From indexes that are there: of sources it has those records that took part. None if some are missing, or do not tell all. No job."""
+    """From indexes that are there: of sources it has those records that took part. None if some are missing, or do not tell all. No job.
+
+    Nor do they tell how many rows are equal and were made of the same, unless the run kept its rows and there are as many as names.
+    """
     steps = run.questions.indexed()
     if steps is None or not run.questions.by_steps or any(_unlike(steps, level) for level in steps.indexes):
         return None
@@ -48,9 +53,11 @@ def indexed_levels(run: FrameRun) -> Levelled | None:
                 found[below] = distinct_names(names) if below not in found else distinct_names(pa.chunked_array([found[below], names]))
     made = [(level, below, above, names) for level, known in steps.indexes.items() for below, above, names in known.witnesses() if level != below]
     found |= {source: pa.array([], pa.int64()) for source in steps.sources - found.keys()}
+    if any(steps.crowded(level) and (level != run.subject or run.rows is None or len(run.rows) != len(found[level])) for level in steps.indexes):
+        return None
     order = _order(run, found[run.subject])
     pairs = [(level, below, above, matched(found[below], names)) for level, below, above, names in made]
-    return _numbered(run, steps, found, pairs, order)
+    return _numbered(run, steps, found, {}, pairs, order)
 
 
 def derived_levels(run: FrameRun) -> Levelled:
@@ -66,7 +73,7 @@ def derived_levels(run: FrameRun) -> Levelled:
         known = witnessed(steps)
         if not known.left_out:
             pairs = [(each.level, each.below, each.made, each.of) for each in known.between]
-            return _numbered(run, steps, known.names, pairs, _order(run, known.names[run.subject]))
+            return _numbered(run, steps, known.names, known.times, pairs, _order(run, known.names[run.subject]))
         level, why = next(iter(known.left_out.items()))
         why = f"of {run.graph[level]}, {why}"
     return _asked(run, steps, why)
@@ -90,22 +97,22 @@ def _order(run: FrameRun, names: Names) -> Positions | None:
 
 
 def _numbered(
-    run: FrameRun, steps: Steps, names: Mapping[int, Names], pairs: list[tuple[int, int, Positions, Positions]], order: Positions | None,
+    run: FrameRun, steps: Steps, names: Mapping[int, Names], times: Mapping[int, Positions], pairs: list[tuple[int, int, Positions, Positions]], order: Positions | None,
 ) -> Levelled:
     """By numbers: of sources in the order of rids, of the result in that of its rows if it is known."""
-    numbers: dict[int, Positions] = {}
+    numbers: dict[int, Copies] = {}
     levels: dict[int, Numbering] = {}
     for level, known in names.items():
         if level in steps.sources:
             rids = known.to_numpy(zero_copy_only=False).astype(np.int64)
             by_rid = np.argsort(rids, kind="stable")
-            numbers[level], levels[level] = _inverse(by_rid), Numbering.of_rids(rids[by_rid])
+            numbers[level], levels[level] = Copies(_inverse(by_rid)), Numbering.of_rids(rids[by_rid])
         else:
             by_row = order if level == run.subject and order is not None else np.arange(len(known))
-            numbers[level], levels[level] = _inverse(by_row), whole(len(known))
-    root = names[run.subject]
-    found = [Pairs(level, below, 0, numbers[level][above], numbers[below][of]) for level, below, above, of in pairs]
-    return Levelled(root if order is None else root.take(pa.array(order)), levels, found, order is not None)
+            numbers[level] = Copies.of(times[level]) if level in times else Copies(_inverse(by_row))
+            levels[level] = whole(numbers[level].count)
+    found = [Pairs(level, below, 0, *paired(numbers[level], above, numbers[below], of)) for level, below, above, of in pairs]
+    return Levelled(names[run.subject], numbers[run.subject], levels, found, order is not None)
 
 
 def _inverse(order: Positions) -> Positions:
@@ -117,7 +124,7 @@ def _inverse(order: Positions) -> Positions:
 def _asked(run: FrameRun, steps: Steps, why: str) -> Levelled:
     """Row by row, as a trace answers it."""
     root = run.subject
-    names = steps.every(root)
+    names, times = steps.counted(root)
     if isinstance(names, Far) or len(names) > MOST_ASKED:
         raise UntraceableError(
             f"The result of {run.name!r} has {len(names):,} rows, and {why}: such are asked about one by one, {MOST_ASKED} at most", remedy="Trace it while its Spark runs.",
@@ -135,10 +142,14 @@ def _asked(run: FrameRun, steps: Steps, why: str) -> Levelled:
             here = every[source] if rids is None else distinct(rids.to_numpy(zero_copy_only=False))
             above[source].append(np.full(len(here), row, np.int64))
             below[source].append(_places(every[source], here, run))
-    levels = {source: Numbering.of_rids(rids) for source, rids in every.items()} | {root: whole(len(names))}
+    copies = Copies(np.arange(len(names))) if times is None else Copies.of(times)
+    levels = {source: Numbering.of_rids(rids) for source, rids in every.items()} | {root: whole(copies.count)}
     empty = [np.empty(0, np.int64)]
-    pairs = [Pairs(root, source, 0, np.concatenate(above[source] or empty), np.concatenate(below[source] or empty)) for source in sources if source != root]
-    return Levelled(names, levels, pairs, order is not None)
+    pairs = [
+        Pairs(root, source, 0, *paired(copies, np.concatenate(above[source] or empty), Copies(np.arange(len(every[source]))), np.concatenate(below[source] or empty)))
+        for source in sources if source != root
+    ]
+    return Levelled(names, copies, levels, pairs, order is not None)
 
 
 def _each(run: FrameRun, names: Names) -> Iterator[Mapping[int, Names]]:

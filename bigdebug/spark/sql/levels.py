@@ -45,7 +45,7 @@ def levels_of(root: PlanOperator, sources: Iterable[int], others: Iterable[int] 
 def _many_of_one(operators: Iterable[PlanOperator], levels: Collection[int]) -> Iterator[int]:
     """The topmost operators of a segment that give several rows made of the same."""
     for operator in operators:
-        if operator.name in _MULTIPLYING or (operator.name == "Union" and _ends(operator, levels)[1] > 1):
+        if _makes_many(operator) or (operator.name == "Union" and _ends(operator, levels)[1] > 1):
             yield operator.id
         elif operator.id not in levels:
             yield from _many_of_one(operator.inputs, levels)
@@ -78,6 +78,11 @@ def _ends(operator: PlanOperator, levels: Collection[int]) -> tuple[int, int]:
 
 def _multiplies(operator: PlanOperator, levels: Collection[int]) -> bool:
     """Whether an operator, or one below it up to and with the next levels, makes several rows of the same."""
-    if operator.name in _MULTIPLYING:
+    if _makes_many(operator):
         return True
-    return any(_multiplies(child, levels) for child in operator.inputs if child.id not in levels or child.name in _MULTIPLYING)
+    return any(_multiplies(child, levels) for child in operator.inputs if child.id not in levels or _makes_many(child))
+
+
+def _makes_many(operator: PlanOperator) -> bool:
+    """Whether an operator makes several rows of the same: so does a sample that puts back what it drew."""
+    return operator.name in _MULTIPLYING or (operator.name == "Sample" and bool(operator.node.withReplacement()))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cached_property
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -24,7 +25,8 @@ from bigdebug.spark.sql.plans.reading import PlanOperator
 from bigdebug.spark.sql.spelling import Spelling, spelled
 from bigdebug.spark.sql.ties import check_ties
 from bigdebug.trace.indexed import Indexed
-from bigdebug.trace.names import NOTHING, Names, distinct
+from bigdebug.trace.names import NOTHING, Names, array_of, distinct, matched
+from bigdebug.trace.positions import Positions
 
 Found = Mapping[int, Names]
 """Names by level."""
@@ -127,6 +129,18 @@ class Records:
     def every(self, level: int) -> Names:
         """The names of all records of a level."""
         return self.names(*self.rows(level, None))
+
+    def counted(self, level: int) -> tuple[Names, Positions | None]:
+        """The same, each once, and how many records each is the name of: equal ones that were made of the same share theirs. None where no two do."""
+        plan, name = self.rows(level, None)
+        try:
+            found = self.catalyst.table(plan, {"name": name})["name"]
+        except TooLargeError:
+            return Far.unless_few(self.catalyst, plan, name), None
+        names = distinct(found)
+        if len(names) == len(found) - found.null_count:
+            return names, None
+        return names, np.bincount(matched(names, array_of(found.drop_null())), minlength=len(names))
 
     def known(self, source: int, names: Names, rids: pa.Array) -> Names:
         """Those of ``rids`` that are among some names of a source's records, all if None."""

@@ -20,8 +20,7 @@ from bigdebug.spark.sql.leaf import Leaf, local
 from bigdebug.spark.sql.levelled import Levelled, derived_levels, indexed_levels
 from bigdebug.spark.sql.recognized import arrow_of
 from bigdebug.spark.sql.runs import FrameRun
-from bigdebug.spark.sql.witnessed import matched
-from bigdebug.trace.names import array_of
+from bigdebug.trace.names import array_of, matched
 from bigdebug.trace.numbering import Numbering
 from bigdebug.trace.saved.associated import write
 from bigdebug.trace.saved.outputs import MOST, encode_rows
@@ -90,7 +89,7 @@ def _outputs(run: FrameRun, home: Path, name: str, known: Levelled | None) -> di
         columns = _given(run)
         count = len(run.rows or ())
     else:
-        columns, count = _computed(run, known), len(known.names)
+        columns, count = _computed(run, known), known.copies.count
     return None if columns is None else keep_outputs(home, name, encode_rows(fields, columns, count), count)
 
 
@@ -114,8 +113,8 @@ def _column(values: list[Any], kind: Any) -> pa.Array:
 
 
 def _computed(run: FrameRun, known: Levelled) -> list[pa.Array] | None:
-    """The rows by a job, by columns; None if several have one number, or they are too many."""
-    if isinstance(known.names, Far) or len(known.names) > MOST:
+    """The rows by a job, by columns; None if there are others than those that have numbers, or too many."""
+    if isinstance(known.names, Far) or known.copies.count > MOST:
         return None
     questions = run.questions
     try:
@@ -125,8 +124,9 @@ def _computed(run: FrameRun, known: Levelled) -> list[pa.Array] | None:
     except TROUBLE:  # the lineage is there all the same
         return None
     at = matched(known.names, array_of(table["name"]))
-    if len(at) != len(known.names) or (np.sort(at) != np.arange(len(at))).any():
+    every = np.arange(len(known.names))
+    if (at < 0).any() or (np.bincount(at, minlength=len(every)) != known.copies.each(every)).any():
         return None
-    order = pa.array(np.argsort(at, kind="stable"))
+    order = pa.array(np.argsort(known.copies.first[at], kind="stable"))
     return [array_of(table[f"c{i}"]).take(order) for i in range(len(columns))]
 

@@ -14,7 +14,7 @@ from bigdebug.errors import TooLargeError
 from bigdebug.mining.multiplicity import Way
 from bigdebug.spark.sql.far import Far
 from bigdebug.spark.sql.steps import Steps
-from bigdebug.trace.names import Names, array_of, codes_of
+from bigdebug.trace.names import Names, array_of, matched
 from bigdebug.trace.positions import Positions, distinct, members
 
 
@@ -39,9 +39,11 @@ class Between:
 
 @dataclass
 class Witnessed:
-    """``names`` of all rows by level, and what is ``between`` them. ``left_out`` are levels of which it says nothing, and why."""
+    """``names`` of all rows by level, each once, and what is ``between`` them. ``left_out`` are levels of which it says nothing, and why."""
 
     names: dict[int, Names] = field(default_factory=dict)
+    times: dict[int, Positions] = field(default_factory=dict)
+    """How many rows each name is that of, at levels where some are equal and were made of the same."""
     between: list[Between] = field(default_factory=list)
     left_out: dict[int, str] = field(default_factory=dict)
 
@@ -79,11 +81,13 @@ def witnessed(steps: Steps) -> Witnessed:
     """
     found = Witnessed(left_out=dict.fromkeys(steps.subqueries, "it is the result of a subquery, which is taken as a whole"))
     for level in sorted(steps.levels - steps.subqueries):
-        names = steps.every(level)
+        names, times = steps.counted(level)
         if isinstance(names, Far):
             found.left_out[level] = "it has more rows than the driver takes (spark.driver.maxResultSize)"
         else:
             found.names[level] = names
+            if times is not None:
+                found.times[level] = times
     for level in sorted(steps.levels - steps.sources - steps.subqueries - set(found.left_out)):
         _add(steps, level, found)
     return found
@@ -120,20 +124,3 @@ def _made(steps: Steps, level: int, found: Witnessed) -> Iterator[Between]:
                 raise _Unlike
             pairs = distinct(made[there] * max(size, 1) + of)
             yield Between(level, name.level, pairs // max(size, 1), pairs % max(size, 1), len(found.names[level]), size)
-
-
-def matched(names: Names, wanted: Names) -> Positions:
-    """Where each of ``wanted`` stands in ``names``, which has each once; -1 for one that is not there."""
-    if not len(wanted):
-        return np.empty(0, dtype=np.int64)
-    if not pa.types.is_struct(names.type):
-        values = names.to_numpy(zero_copy_only=False)
-        order = np.argsort(values, kind="stable")
-        asked = wanted.to_numpy(zero_copy_only=False)
-        at = np.minimum(np.searchsorted(values, asked, sorter=order), max(len(values) - 1, 0))
-        found: Positions = np.where(values[order[at]] == asked, order[at], -1) if len(values) else np.full(len(asked), -1, dtype=np.int64)
-        return found
-    codes, size = codes_of(pa.concat_arrays([names, wanted.cast(names.type)]))
-    place = np.full(size, -1, dtype=np.int64)
-    place[codes[: len(names)]] = np.arange(len(names))
-    return np.take(place, codes[len(names):])
