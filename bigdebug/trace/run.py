@@ -20,6 +20,9 @@ from bigdebug.trace.origins import SourceFacts
 from bigdebug.trace.resumed import Resumed, Resuming
 from bigdebug.trace.table import Table
 
+NO_ACTION = "no action"
+"""The action of a run of a DataFrame that was only asked about."""
+
 
 @dataclass(frozen=True, repr=False)
 class Run:
@@ -107,8 +110,16 @@ class Run:
             return f"{self.name}: {self.action} failed before a task had ended"
         return (
             f"{self.name}: {self.action} {self.status}, {counted(known.records_in)} in, {known.records_out:,} out, "
-            f"lineage {_size(known.bytes)}{self._share()}, {known.seconds:.1f} s in tasks"
+            f"lineage {size_of(known.bytes)}{self._share()}, {known.seconds:.1f} s in tasks"
         )
+
+    def _acted(self) -> str:
+        """What a DataFrame's run did. Nobody counts what it reads, and not always what it gives."""
+        if self.action == NO_ACTION:
+            return "asked about, of no captured action"
+        known = self.statistics
+        rows = f", {known.records_out:,} out" if known.records_out >= 0 else ""
+        return f"{self.action} {self.status}{rows}, {known.seconds:.1f} s"
 
     def _share(self) -> str:
         """The lineage as a part of the input, where that is files."""
@@ -129,7 +140,7 @@ def runs_table(runs: Sequence[Run]) -> Table:
         ("run", "name", "action", "status", "began", "records in", "records out", "lineage", "task seconds"),
         [
             (r.id, r.name, r.action, r.status, _moment(r.began), _known(r.statistics.records_in), _known(r.statistics.records_out),
-             _size(r.statistics.bytes), f"{r.statistics.seconds:.1f}")
+             size_of(r.statistics.bytes), f"{r.statistics.seconds:.1f}")
             for r in runs
         ],
         tuple(f"{r.name} is incomplete: {reason}" for r in runs for reason in r.incomplete),
@@ -148,7 +159,8 @@ def _known(count: int) -> str:
     return f"{count:,}" if count >= 0 else ""
 
 
-def _size(count: int) -> str:
+def size_of(count: int) -> str:
+    """Bytes as people read them; nothing for what is not known."""
     if count < 0:
         return ""
     return f"{count / 1e6:.1f} MB" if count >= 1e5 else f"{count / 1e3:.1f} kB"

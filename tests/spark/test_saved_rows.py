@@ -129,3 +129,23 @@ def test_equal_rows_that_were_written_lead_to_their_lines_both_ways(dbg: Any, sp
         assert source.located.positions.tolist() == [line > 3]
     [result] = opened.pipeline.forward(str(tmp_path / "w.txt"), lines=[2]).results
     assert result.located.positions.tolist() == [3, 4, 5]
+
+
+def test_the_line_of_a_saved_query_tells_what_is_known_of_it(dbg: Any, spark: Any, tmp_path: Path) -> None:
+    frame = spark.range(3).where("id > 1")
+    with dbg.capture("one") as one:
+        frame.collect()
+    with dbg.capture("wrote") as wrote:
+        frame.write.parquet(str(tmp_path / "p"))
+    asked = dbg.lineage(spark.range(3).selectExpr("id asked"))
+    assert asked.count() == 3
+    for given in ({}, {"lineage": True}):
+        opened = saved(dbg, [one.latest, wrote.latest, asked.run], tmp_path / f"saved{len(given)}", **given)
+        for run in opened.runs:
+            told = run.summary()
+            assert not [strange for strange in ("-1", "-0", "records in") if strange in told]
+            assert told in repr(run)
+            assert ("was not saved" in told) == (not given)
+        assert opened.runs[-1].summary().startswith("asked: asked about, of no captured action, ")
+        assert opened.run("one").summary().startswith("one: collect succeeded, 1 out, ")
+        assert opened.run("wrote").summary().startswith(f"wrote: {wrote.latest.action} succeeded, ")

@@ -16,9 +16,10 @@ from bigdebug.spark.sql.plans.catalyst import Catalyst, same_query
 from bigdebug.spark.sql.plans.executions import planned_at
 from bigdebug.spark.sql.plans.reading import PlanOperator
 from bigdebug.spark.sql.questions import Questions
-from bigdebug.spark.sql.runs import NO_ACTION, FrameRun, called
+from bigdebug.spark.sql.runs import FrameRun, called
 from bigdebug.spark.sql.sessions import Sessions
 from bigdebug.spark.sql.workloads import Workload
+from bigdebug.trace.run import NO_ACTION
 
 
 class Program(Protocol):

@@ -10,10 +10,7 @@ from bigdebug.graph import OperatorGraph
 from bigdebug.model import Statistics
 from bigdebug.spark.sql.questions import Questions
 from bigdebug.trace.culprits import Culprits
-from bigdebug.trace.run import Run
-
-NO_ACTION = "no action"
-"""The action of a run of a DataFrame that was only asked about."""
+from bigdebug.trace.run import NO_ACTION, Run
 
 _COLUMNS, _LETTERS = 4, 40
 """So many columns of such a DataFrame, in so many letters, are its name."""
@@ -68,8 +65,4 @@ class FrameRun(Run):
         return {operator: leaf.name for operator, leaf in self.questions.leaves.items()}
 
     def summary(self) -> str:
-        if self.action == NO_ACTION:
-            return f"{self.name}: asked about, of no captured action; lineage derived when asked"
-        known = self.statistics
-        rows = f", {known.records_out:,} out" if known.records_out >= 0 else ""
-        return f"{self.name}: {self.action} {self.status}{rows}, {known.seconds:.1f} s, lineage derived when asked"
+        return f"{self.name}: {self._acted()}{';' if self.action == NO_ACTION else ','} lineage derived when asked"

@@ -13,7 +13,8 @@ from bigdebug.graph import FINE, OperatorGraph, Stage
 from bigdebug.shown import masked
 from bigdebug.store.directory import LineageStore
 from bigdebug.trace.counts import whole
-from bigdebug.trace.run import Run
+from bigdebug.trace.origins import SourceFacts
+from bigdebug.trace.run import Run, size_of
 from bigdebug.trace.saved import told
 from bigdebug.trace.saved.associated import Associated
 from bigdebug.trace.saved.culprits import Names, dump_culprits, load_culprits
@@ -68,10 +69,15 @@ class SavedRun(Run):
         return {operator: facts.dataset for operator, facts in self.sources.items()} if self.frame and self.sources else super().datasets()
 
     def summary(self) -> str:
-        line = super().summary()
-        if not self.frame or self.associated is not None:
-            return line
-        return f"{line}, whose lineage {'cannot be read' if self.damaged else 'was not saved'}"
+        if not self.frame:
+            return super().summary()
+        return f"{self.name}: {self._acted()}, {self._kept()}"
+
+    def _kept(self) -> str:
+        """What is here of the lineage of a DataFrame's run, which had none when it ran."""
+        if self.associated is not None:
+            return f"lineage {size_of(self.associated.bytes)}"
+        return "whose lineage cannot be read" if self.damaged else "whose lineage was not saved"
 
     def _refuse(self, lineage: SavedLineage, stage: Stage, partitions: Any) -> None:
         """What a live session derives by running the program again, nobody derives here. A lost block is not named here."""
