@@ -113,7 +113,8 @@ class Capturing:
         """Save runs (all, if None; one, those of a capture) with their lineage into a new directory, for ``bigdebug.open``.
 
         Of RDD programs that is what was captured, and the same in files that are mapped, some 8 bytes for each association: a saved run is asked in milliseconds
-        however large it is. Of DataFrames it is what ``index`` has built by then, and the rows that the action gave, up to 100,000. No job runs.
+        however large it is. Of DataFrames it is what ``index`` has built by then, if that has all records (where groups
+        are grouped again, or joined, an index has those alone that the result was made of), and the rows that the action gave, up to 100,000. No job runs.
         With ``lineage``, what else is needed is derived: of a DataFrame by jobs that take about as long as its query, and as many bytes; of an RDD program by
         the stages whose lineage was not kept, and one for its result's records, up to 10,000; and what a query wrote to files is read again, to know which row stands where
         (``bigdebug.open(path).pipeline``). Actors that read or wrote the same files are copied. ``bigdebug.open(path).runs_table()`` says what of each run is there.

@@ -11,6 +11,7 @@ import pytest
 
 import bigdebug
 from bigdebug.cli.main import main
+from bigdebug.errors import IncompleteLineageError
 
 
 @pytest.fixture(autouse=True)
@@ -149,3 +150,16 @@ def test_the_line_of_a_saved_query_tells_what_is_known_of_it(dbg: Any, spark: An
         assert opened.runs[-1].summary().startswith("asked: asked about, of no captured action, ")
         assert opened.run("one").summary().startswith("one: collect succeeded, 1 out, ")
         assert opened.run("wrote").summary().startswith(f"wrote: {wrote.latest.action} succeeded, ")
+
+
+def test_an_index_that_leaves_out_records_is_not_taken_for_the_lineage_and_says_so(dbg: Any, spark: Any, tmp_path: Path) -> None:
+    frame = spark.range(20).selectExpr("id", "id % 4 k").groupBy("k").sum("id").selectExpr("k % 2 m").groupBy("m").count()
+    with dbg.capture("groups of groups") as run:
+        frame.collect()
+    dbg.index(run)
+    opened = saved(dbg, run, tmp_path / "plain")
+    with pytest.raises(IncompleteLineageError, match=r"dbg.index built leaves out") as refused:
+        opened.lineage("groups of groups").goBackAll()
+    assert "lineage=True" in refused.value.remedy
+    assert "index" not in refused.value.remedy
+    assert saved(dbg, run, tmp_path / "saved", lineage=True).lineage("groups of groups").goBackAll().count() == 20

@@ -40,6 +40,8 @@ def query(run: FrameRun, home: Path, name: str, *, derive: bool = False) -> tupl
     beside, known = Beside(frame=True), None
     try:
         known = _levels(run, derive)
+        if known is None and run.questions.built:
+            beside.unsaved = "what dbg.index built leaves out records that the result was not made of, or does not count equal ones"
         if known is not None:
             beside.sources = {source: _whereabouts(run, leaf, known.levels[source]) for source, leaf in run.questions.leaves.items() if source in known.levels}
             beside.lineage = write(home, f"{LINEAGE}/{name}", known.levels, known.pairs)

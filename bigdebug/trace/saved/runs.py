@@ -51,7 +51,7 @@ class SavedRun(Run):
             raise IncompleteLineageError(f"The lineage of run {self.name!r} cannot be read: {self.unsaved}", remedy="Restore the file, or save the session again.")
         raise IncompleteLineageError(
             f"The lineage of run {self.name!r} was not saved: {self.unsaved or 'Spark derives it when it is asked'}",
-            remedy="Save it with dbg.save(DIR, lineage=True), which takes about as long as the query; or ask dbg.index(df) before.",
+            remedy="Save it with dbg.save(DIR, lineage=True), which takes about as long as the query.",
         )
 
     def counted(self, operator: int) -> Mapping[int, int]:
