@@ -9,6 +9,7 @@ from typing import Any
 from bigdebug.errors import IncompleteLineageError
 from bigdebug.model import Origin
 from bigdebug.trace.origins import Sizes, Split, Stamp
+from bigdebug.trace.saved.fields import Fields
 
 
 @dataclass(frozen=True)
@@ -25,6 +26,8 @@ class Whereabouts:
     stamps: tuple[Stamp, ...] = ()
     form: str = ""
     """The format of the files: text, parquet, csv, ...; empty where there are none."""
+    fields: Fields | None = None
+    """The columns that the program saw; None where they cannot be read of the files alone."""
     type: str = field(default="rows", init=False)
     splits: tuple[Split, ...] = field(default=(), init=False)
     plain: bool = field(default=False, init=False)
@@ -44,7 +47,7 @@ class Whereabouts:
     def dump(self) -> dict[str, Any]:
         return {
             "dataset": self.dataset, "name": self.name, "unit": self.unit, "places": self.places, "form": self.form,
-            "stamps": [vars(stamp) for stamp in self.stamps],
+            "stamps": [vars(stamp) for stamp in self.stamps], "fields": None if self.fields is None else self.fields.dump(),
         }
 
     @classmethod
@@ -53,4 +56,5 @@ class Whereabouts:
         if data["unit"] not in ("line", "row", "index"):
             raise ValueError(f"records are not counted in {data['unit']!r}")
         places = tuple((None if path is None else str(path), int(first)) for path, first in data["places"])
-        return cls(str(data["dataset"]), str(data["name"]), data["unit"], places, tuple(Stamp(**s) for s in data["stamps"]), str(data["form"]))
+        fields = None if data.get("fields") is None else Fields.load(data["fields"])
+        return cls(str(data["dataset"]), str(data["name"]), data["unit"], places, tuple(Stamp(**s) for s in data["stamps"]), str(data["form"]), fields)

@@ -18,6 +18,7 @@ from bigdebug.trace.across.saved_steps import RESULT
 from bigdebug.trace.numbering import Numbering, whole
 from bigdebug.trace.run import Run
 from bigdebug.trace.saved.associated import Pairs, write
+from bigdebug.trace.saved.fields import Fields
 from bigdebug.trace.saved.outputs import encode_records, encode_rows
 from bigdebug.trace.saved.runs import Beside
 from bigdebug.trace.saved.saving import LINEAGE, keep_outputs, save
@@ -43,7 +44,7 @@ def kept(given: Run, home: Path, name: str) -> Beside:
     levels = {1: Numbering.of_counts({0: 6, 1: 4}), 2: whole(3)}
     lineage = write(home, f"{LINEAGE}/{name}", levels, [Pairs(2, 1, 0, np.arange(10) % 3, np.arange(10))])
     places = Whereabouts("orders", "orders", "row", (("/data/a.csv", 0), ("/data/b.csv", 0)))
-    data = encode_records([{1, 2}, Odd(), ("t", b"x")]) if given.name == "records" else encode_rows(["k", "n"], [pa.array([r[0] for r in ROWS]), pa.array([r[1] for r in ROWS])], 3)
+    data = encode_records([{1, 2}, Odd(), ("t", b"x")]) if given.name == "records" else encode_rows(Fields(("k", "n"), ("string", "long")), [pa.array([r[0] for r in ROWS]), pa.array([r[1] for r in ROWS])], 3)
     return Beside(frame=True, lineage=lineage, sources={1: places}, outputs=keep_outputs(home, name, data, 3), step=step(home, name))
 
 

@@ -62,7 +62,7 @@ class PagedRows(ChosenRows):
         found = array_of(table["name"])
         order = _places(self._ordered.slice(start, len(numbers)), found)
         kinds = catalyst.frame(plan).select(*map(catalyst.column, columns)).schema
-        rows = _rows(table.drop_columns("name"), kinds)
+        rows = rows_of(table.drop_columns("name"), kinds)
         by_number = sorted(range(len(rows)), key=order.__getitem__)
         shown = tuple(start + order[row] for row in by_number)
         names = None
@@ -97,7 +97,7 @@ class PagedRows(ChosenRows):
         return self._steps.names(limited, limited.output().head())
 
 
-def _rows(table: pa.Table, kinds: StructType) -> list[Any]:
+def rows_of(table: pa.Table, kinds: StructType) -> list[Any]:
     """The rows of columns of these types as Python has them; of a column in which it has not all, their text."""
     if not table.num_columns:
         return [()] * len(table)

@@ -13,13 +13,13 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
 from bigdebug.errors import BigdebugError, UntraceableError
-from bigdebug.shown import shown
 from bigdebug.spark.sql.far import Far
 from bigdebug.spark.sql.formats import ORC, PARQUET, TEXT, format_of, option, reader_of
 from bigdebug.spark.sql.leaf import Leaf, local
 from bigdebug.spark.sql.levelled import Levelled, derived_levels, indexed_levels
-from bigdebug.spark.sql.recognized import arrow_of
+from bigdebug.spark.sql.paged import rows_of
 from bigdebug.spark.sql.runs import FrameRun
+from bigdebug.spark.sql.seen import columns_of, read_as, seen
 from bigdebug.trace.names import array_of, matched
 from bigdebug.trace.numbering import Numbering
 from bigdebug.trace.saved.associated import write
@@ -70,7 +70,8 @@ def _whereabouts(run: FrameRun, leaf: Leaf, numbering: Numbering) -> Whereabouts
     known = leaf.whereabouts(run.questions.catalyst, max(numbering.sizes(), default=0))
     files = {local(file) for file in leaf.files}
     stamps = tuple(stamp for path, stamp in run.questions.stamps.items() if local_path(path) in files)
-    return Whereabouts(known.dataset, known.name, known.unit, known.places, stamps if len(stamps) == len(files) else (), _form(leaf))
+    fields = read_as(run.questions.catalyst, leaf, reader_of(leaf.node))
+    return Whereabouts(known.dataset, known.name, known.unit, known.places, stamps if len(stamps) == len(files) else (), _form(leaf), fields)
 
 
 def _form(leaf: Leaf) -> str:
@@ -85,14 +86,13 @@ def _form(leaf: Leaf) -> str:
 
 def _outputs(run: FrameRun, home: Path, name: str, known: Levelled | None) -> dict[str, Any] | None:
     """The rows in the order of their numbers; None if they are not known, or too many."""
-    fields = [str(column) for column in run.frame.columns]
     columns: Sequence[pa.Array] | None
     if known is None or _in_order(run, known):
         columns = _given(run)
         count = len(run.rows or ())
     else:
         columns, count = _computed(run, known), known.copies.count
-    return None if columns is None else keep_outputs(home, name, encode_rows(fields, columns, count), count)
+    return None if columns is None else keep_outputs(home, name, encode_rows(seen(run.frame.schema, columns), columns, count), count)
 
 
 def _in_order(run: FrameRun, known: Levelled) -> bool:
@@ -102,16 +102,7 @@ def _in_order(run: FrameRun, known: Levelled) -> bool:
 
 def _given(run: FrameRun) -> list[pa.Array] | None:
     """The rows that the action gave, by columns."""
-    if run.rows is None or len(run.rows) > MOST:
-        return None
-    return [_column([row[i] for row in run.rows], field.dataType) for i, field in enumerate(run.frame.schema.fields)]
-
-
-def _column(values: list[Any], kind: Any) -> pa.Array:
-    try:
-        return pa.array(values, arrow_of(kind))
-    except Exception:  # a type of the user's, or a value that Arrow has not: its text will do
-        return pa.array([None if value is None else shown(value) for value in values], pa.large_string())
+    return None if run.rows is None or len(run.rows) > MOST else columns_of(run.rows, run.frame.schema)
 
 
 def _computed(run: FrameRun, known: Levelled) -> list[pa.Array] | None:
@@ -130,5 +121,5 @@ def _computed(run: FrameRun, known: Levelled) -> list[pa.Array] | None:
     if (at < 0).any() or (np.bincount(at, minlength=len(every)) != known.copies.each(every)).any():
         return None
     order = pa.array(np.argsort(known.copies.first[at], kind="stable"))
-    return [array_of(table[f"c{i}"]).take(order) for i in range(len(columns))]
+    return columns_of(rows_of(table.drop_columns("name").take(order), run.frame.schema), run.frame.schema)
 

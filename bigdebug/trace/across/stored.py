@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
-import pyarrow as pa
-
-from bigdebug.errors import UntraceableError
-from bigdebug.outside import from_outside
 from bigdebug.trace.across.cuts import counting
 from bigdebug.trace.across.located import Extent, Unit
-from bigdebug.trace.across.opened import PIECE, file_at, opened, pieces, plain
+from bigdebug.trace.across.opened import PIECE, opened, pieces, plain
+from bigdebug.trace.across.tablefiles import TableFile
 from bigdebug.trace.positions import Positions
 
 _BOM = "\ufeff"
@@ -24,41 +21,13 @@ def tabular(form: str) -> bool:
 
 def rows_of_table(extent: Extent) -> int:
     """The rows of a Parquet or ORC file, from its footer."""
-    found: int = _reading(extent, lambda file: int(file.metadata.num_rows if extent.form.lower() == "parquet" else file.nrows))
-    return found
+    return TableFile(extent).count
 
 
 def table_rows(extent: Extent, positions: Positions) -> list[dict[str, Any]]:
     """Rows of a Parquet or ORC file, each a dict by column; reads the row groups, or stripes, that have them."""
-    found: list[dict[str, Any]] = _reading(extent, lambda file: _rows(file, extent, positions))
+    found: list[dict[str, Any]] = TableFile(extent).rows(positions).to_pylist()
     return found
-
-
-def _rows(file: Any, extent: Extent, positions: Positions) -> list[dict[str, Any]]:
-    parquet = extent.form.lower() == "parquet"
-    found: list[dict[str, Any]] = []
-    first = 0
-    for number in range(file.num_row_groups if parquet else file.nstripes):
-        group = None
-        count = file.metadata.row_group(number).num_rows if parquet else (group := file.read_stripe(number)).num_rows
-        here = positions[(positions >= first) & (positions < first + count)] - first
-        if len(here):
-            table = file.read_row_group(number) if parquet else pa.Table.from_batches([group])
-            found.extend(table.take(pa.array(here)).to_pylist())
-        first += count
-    return found
-
-
-def _reading(extent: Extent, read: Callable[[Any], Any]) -> Any:
-    from pyarrow import orc, parquet  # a tenth of a second
-
-    path = file_at(extent.path)
-    try:
-        return read(parquet.ParquetFile(path) if extent.form.lower() == "parquet" else orc.ORCFile(path))
-    except (OSError, pa.ArrowException) as problem:
-        if from_outside(problem):
-            raise
-        raise UntraceableError(f"A file cannot be read: {problem}", value=extent.path, remedy="Its records are counted as the whole file.") from problem
 
 
 def texts_of(extent: Extent, starts: Positions, ends: Positions) -> list[str]:

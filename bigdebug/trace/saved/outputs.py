@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import pickle
 import struct
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,8 @@ from bigdebug.shown import masked, masking, shown
 from bigdebug.store.envelopes import check_claims, enveloped, payload_of
 from bigdebug.trace.culprit import Described
 from bigdebug.trace.positions import Positions
-from bigdebug.trace.saved.values import SavedRow, read, written
+from bigdebug.trace.saved.fields import Fields, fits
+from bigdebug.trace.saved.values import read, written
 
 MOST = 100_000
 """Records that are saved; of more, none are."""
@@ -30,11 +31,12 @@ _ROWS, _RECORDS = "rows", "records"
 _MEND = "Restore the file, or save the session again."
 
 
-def encode_rows(names: Sequence[str], columns: Sequence[pa.Array], count: int) -> bytes | None:
+def encode_rows(fields: Fields, columns: Sequence[pa.Array], count: int) -> bytes | None:
     """``count`` rows of a DataFrame; None where they are too large. Where something is secret, all are texts."""
     if masking() is not None:
+        fields = Fields(fields.names, (None,) * len(columns))
         columns = [pa.array([None if value is None else masked(shown(value)) for value in column.to_pylist()], pa.large_string()) for column in columns]
-    return _encoded(pa.table(list(columns), [f"c{i}" for i in range(len(columns))]), {"kind": _ROWS, "names": list(names), "count": count})
+    return _encoded(pa.table(list(columns), [f"c{i}" for i in range(len(columns))]), {"kind": _ROWS, "count": count, **fields.dump()})
 
 
 def encode_records(records: Iterable[Any]) -> bytes | None:
@@ -94,12 +96,19 @@ class SavedOutputs:
         wanted = ["value", "text", "pickle"] if facts["kind"] == _RECORDS else [f"c{i}" for i in range(len(facts["names"]))]
         if table.column_names != wanted or facts["count"] != self.count or (wanted and table.num_rows != self.count):
             raise ValueError("its columns are others")
+        fields = _fields(facts)
+        if facts["kind"] == _ROWS and not all(kind is None or fits(field.type, kind) for field, kind in zip(table.schema, fields.kinds, strict=True)):
+            raise ValueError("its columns are of other types")
         return table.combine_chunks()
+
+    @cached_property
+    def _fields(self) -> Fields:
+        return _fields(json.loads(self._table.schema.metadata[b"bigdebug"]))
 
     @property
     def names(self) -> tuple[str, ...]:
         """The names of the columns, of a DataFrame's rows."""
-        return tuple(map(str, json.loads(self._table.schema.metadata[b"bigdebug"])["names"]))
+        return self._fields.names
 
     @property
     def table(self) -> pa.Table:
@@ -113,8 +122,7 @@ class SavedOutputs:
         rows = table.take(pa.array(numbers)) if table.num_columns else table
         if "pickle" in table.column_names:
             return [self._record(*each) for each in zip(*(column.to_pylist() for column in rows.columns))]
-        values = [_listed(column) for column in rows.columns]
-        return [SavedRow.of(self.names, row) for row in (zip(*values) if values else [()] * len(numbers))]
+        return list(self._fields.rows([column.combine_chunks() for column in rows.columns], len(numbers)))
 
     def where(self, test: Callable[[Any], Any]) -> Positions:
         """The numbers of the outputs for which a function holds."""
@@ -131,9 +139,6 @@ class SavedOutputs:
         return Described(text or "")
 
 
-def _listed(column: pa.ChunkedArray) -> list[Any]:
-    """Values as Python has them; the texts of Arrow's where it has not all of them (years after 9999, say)."""
-    try:
-        return list(column.to_pylist())
-    except (ValueError, OverflowError, ArithmeticError):
-        return [Described(str(value)) if value is not None else None for value in column.cast(pa.large_string()).to_pylist()]
+def _fields(facts: Mapping[str, Any]) -> Fields:
+    """The columns that rows were saved with. What was saved before they had types, Arrow tells."""
+    return Fields.load({"kinds": [None] * len(facts["names"]), "zone": "", **facts})

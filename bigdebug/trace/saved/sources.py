@@ -8,9 +8,10 @@ from typing import Any
 
 from bigdebug.errors import IncompleteLineageError, SourceChangedError
 from bigdebug.trace.across.located import Extent, Unit
-from bigdebug.trace.across.stored import table_rows, tabular
+from bigdebug.trace.across.stored import tabular
 from bigdebug.trace.origins import SourceFacts, Split, Stamp
 from bigdebug.trace.positions import Positions
+from bigdebug.trace.saved.tables import rows_seen
 from bigdebug.trace.saved.values import SavedRow
 from bigdebug.trace.textlines import TextLines, local_path
 from bigdebug.trace.whereabouts import Whereabouts
@@ -45,22 +46,18 @@ class SavedSource:
         path, first = self._facts.place(partition)
         if path is None or not os.path.isfile(path):
             return None
+        fields = self._facts.fields
+        if fields is None:
+            return None
         if self._facts.form == "text":
             lines = self._files.setdefault(path, TextLines([Split(path, 0, os.path.getsize(path))])).read(0, positions + first, None)
-            return None if lines is None else [SavedRow.of(("value",), (line,)) for line in lines]
-        return _rows(path, self._facts.form, positions + first) if tabular(self._facts.form) else None
+            return None if lines is None else [SavedRow.of(fields.names, (line,)) for line in lines]
+        return rows_seen(Extent(path, Unit.ROW, self._facts.form), positions + first, fields) if tabular(self._facts.form) else None
 
 
 def _same(stamp: Stamp, now: Stamp) -> bool:
     """To the millisecond, if that is all that was known of it."""
     return stamp == now if stamp.replaced else (stamp.size, stamp.modified // _MILLISECOND) == (now.size, now.modified // _MILLISECOND)
-
-
-def _rows(path: str, form: str, positions: Positions) -> list[SavedRow] | None:
-    """Rows of a Parquet or ORC file; None where its folders have columns, too."""
-    if "=" in path:
-        return None
-    return [SavedRow.of(tuple(row), row.values()) for row in table_rows(Extent(path, Unit.ROW, form), positions)]
 
 
 def not_kept(operator: object) -> IncompleteLineageError:

@@ -1,0 +1,155 @@
+"""Fields: the columns of rows as a program saw them, by Spark's types; of Arrow's values they make those that PySpark gives, without PySpark.
+
+Arrow has maps as pairs, structs as dictionaries, and moments with a zone; a program sees dictionaries, Rows, and what its own clock said.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+import pyarrow as pa
+
+from bigdebug.trace.culprit import Described
+from bigdebug.trace.saved.clock import moment, zone_called
+from bigdebug.trace.saved.values import SavedRow
+
+Kind = Any
+"""A type as Spark writes it in JSON: a name, or a dictionary of what it is made of."""
+
+
+@dataclass(frozen=True)
+class Fields:
+    """The names and types of columns; a column without a type has its values as Arrow has them. ``zone`` is that of the program's clock."""
+
+    names: tuple[str, ...]
+    kinds: tuple[Kind | None, ...]
+    zone: str = ""
+
+    def dump(self) -> dict[str, Any]:
+        return {"names": list(self.names), "kinds": list(self.kinds), "zone": self.zone}
+
+    @classmethod
+    def load(cls, data: Mapping[str, Any]) -> Fields:
+        """Raises ValueError, LookupError or TypeError for what is no dump."""
+        names, kinds = tuple(map(str, data["names"])), tuple(data["kinds"])
+        if len(names) != len(kinds):
+            raise ValueError("columns are as many as their types")
+        return cls(names, kinds, str(data["zone"]))
+
+    def rows(self, columns: Sequence[pa.Array], count: int) -> list[SavedRow]:
+        """``count`` rows of columns that fit these types."""
+        values = [self._values(column, kind) for column, kind in zip(columns, self.kinds, strict=True)]
+        return [SavedRow.of(self.names, row) for row in (zip(*values) if values else [()] * count)]
+
+    def _values(self, column: pa.Array, kind: Kind | None) -> list[Any]:
+        """Values as Python has them; the texts of Arrow's where it has not all of them (years after 9999, say)."""
+        try:
+            return list(column.to_pylist()) if kind is None else _listed(column, kind, self.zone)
+        except (OverflowError, ArithmeticError, ValueError):
+            return [None if not value.is_valid else Described(_text(value)) for value in column]
+
+
+def _text(value: pa.Scalar) -> str:
+    try:
+        return str(value.cast(pa.large_string()).as_py())
+    except (pa.ArrowException, OverflowError, ArithmeticError, ValueError):
+        return f"a {value.type} with values that Python does not have"
+
+
+# ---- which columns are of which types -----------------------------------------------------------------------------
+
+
+def fits(held: pa.DataType, kind: Kind, naive: bool = False) -> bool:
+    """Whether values of a type of Arrow's are told as those of a type of Spark's. ``naive`` says that moments have no zone, and are in UTC."""
+    if isinstance(kind, dict):
+        return kind.get("type") in _NESTED and _NESTED[kind["type"]](held, kind, naive)
+    if not isinstance(kind, str):
+        return False
+    if kind.startswith("decimal"):
+        precision, _, scale = kind.removeprefix("decimal(").removesuffix(")").partition(",")
+        return pa.types.is_decimal(held) and (held.precision, held.scale) == (int(precision), int(scale))
+    if kind.startswith("interval"):
+        return kind.split()[1] in ("day", "hour", "minute", "second") and held in (pa.duration("us"), pa.int64())
+    if kind == "timestamp":
+        return pa.types.is_timestamp(held) and held.unit != "ns" and (held.tz is None) == naive
+    return kind in _PLAIN and _PLAIN[kind](held)
+
+
+def _whole(bits: int) -> Callable[[pa.DataType], bool]:
+    return lambda held: pa.types.is_integer(held) and (pa.types.is_signed_integer(held) or held.bit_width < bits) and held.bit_width <= bits
+
+
+_PLAIN: dict[str, Callable[[pa.DataType], bool]] = {
+    "byte": _whole(8), "short": _whole(16), "integer": _whole(32), "long": _whole(64),
+    "float": pa.types.is_float32, "double": lambda held: pa.types.is_float64(held) or pa.types.is_float32(held),
+    "boolean": pa.types.is_boolean, "date": pa.types.is_date32, "void": pa.types.is_null,
+    "string": lambda held: pa.types.is_string(held) or pa.types.is_large_string(held),
+    "binary": lambda held: pa.types.is_binary(held) or pa.types.is_large_binary(held) or pa.types.is_fixed_size_binary(held),
+    "timestamp_ntz": lambda held: pa.types.is_timestamp(held) and held.unit != "ns" and held.tz is None,
+}
+
+
+def _is_struct(held: pa.DataType, kind: Kind, naive: bool) -> bool:
+    return pa.types.is_struct(held) and all(
+        (at := held.get_field_index(field["name"])) >= 0 and fits(held.field(at).type, field["type"], naive) for field in kind["fields"]
+    )
+
+
+_NESTED: dict[Any, Callable[[pa.DataType, Kind, bool], bool]] = {
+    "struct": _is_struct,
+    "array": lambda held, kind, naive: (pa.types.is_list(held) or pa.types.is_large_list(held)) and fits(held.value_type, kind["elementType"], naive),
+    "map": lambda held, kind, naive: pa.types.is_map(held) and fits(held.key_type, kind["keyType"], naive) and fits(held.item_type, kind["valueType"], naive),
+}
+
+
+def holds(kind: Kind, wanted: Collection[str]) -> bool:
+    """Whether values are of one of some types, or hold such."""
+    if isinstance(kind, dict):
+        return any(holds(each, wanted) for each in kind.values())
+    if isinstance(kind, list):
+        return any(holds(field["type"], wanted) for field in kind)
+    return kind in wanted
+
+
+# ---- values ---------------------------------------------------------------------------------------------------------
+
+
+def _listed(column: pa.Array, kind: Kind, zone: str) -> list[Any]:
+    """Values of a column that fits a type."""
+    if isinstance(kind, dict):
+        return _MADE[kind["type"]](column, kind, zone)
+    if kind == "timestamp":
+        clock = zone_called(zone)
+        return [None if at is None else moment(at, clock) for at in column.cast(pa.timestamp("us", column.type.tz)).cast(pa.int64()).to_pylist()]
+    if kind == "timestamp_ntz":
+        return list(column.cast(pa.timestamp("us")).to_pylist())
+    if kind.startswith("interval") and pa.types.is_integer(column.type):
+        return [None if length is None else timedelta(microseconds=length) for length in column.to_pylist()]
+    return list(column.to_pylist())
+
+
+def _rows_of(column: pa.Array, kind: Kind, zone: str) -> list[Any]:
+    names = tuple(field["name"] for field in kind["fields"])
+    fields = column.flatten()
+    parts = [_listed(fields[column.type.get_field_index(field["name"])], field["type"], zone) for field in kind["fields"]]
+    there = column.is_valid().to_pylist()
+    return [SavedRow.of(names, row) if is_one else None for is_one, row in zip(there, zip(*parts) if parts else [()] * len(column))]
+
+
+def _lists_of(column: pa.Array, kind: Kind, zone: str) -> list[Any]:
+    return _cut(column, _listed(column.values, kind["elementType"], zone), list)
+
+
+def _maps_of(column: pa.Array, kind: Kind, zone: str) -> list[Any]:
+    return _cut(column, list(zip(_listed(column.keys, kind["keyType"], zone), _listed(column.items, kind["valueType"], zone))), dict)
+
+
+def _cut(column: pa.Array, values: list[Any], make: Callable[[list[Any]], Any]) -> list[Any]:
+    ends = column.offsets.to_pylist()
+    return [make(values[start:end]) if is_one else None for is_one, start, end in zip(column.is_valid().to_pylist(), ends, ends[1:])]
+
+
+_MADE: dict[str, Callable[[pa.Array, Kind, str], list[Any]]] = {"struct": _rows_of, "array": _lists_of, "map": _maps_of}
