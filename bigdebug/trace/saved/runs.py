@@ -13,7 +13,6 @@ from bigdebug.graph import FINE, OperatorGraph, Stage
 from bigdebug.shown import masked
 from bigdebug.store.directory import LineageStore
 from bigdebug.trace.counts import whole
-from bigdebug.trace.origins import SourceFacts
 from bigdebug.trace.run import Run, size_of
 from bigdebug.trace.saved import told
 from bigdebug.trace.saved.associated import Associated
