@@ -204,8 +204,9 @@ class DebugSession(Capturing, Indexing, Feeding, Inquiry):
         """What an operator gives of a record, in this process; each answer leads on with ``next()`` (a simulated breakpoint, BigDebug 4.1).
 
         ``what`` is a culprit of an RDD program, which steps into the operator that it crashed, or a trace over RDDs at one operator, of
-        which each record steps into the operators that read it. With ``debug`` functions run under Python's debugger. Costs no job for
-        a culprit. Raises ReplayError for operators that take more than a record at a time, TypeError for what is neither.
+        which each record steps into the operators that read it. Functions are given copies, as pickle makes them. With ``debug`` they run
+        under Python's debugger. Costs no job for a culprit. Raises ReplayError for operators that take more than a record at a time, TypeError
+        for what is neither.
         """
         return step(self._recorder, what, debug)
 

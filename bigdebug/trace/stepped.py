@@ -13,7 +13,10 @@ from bigdebug.shown import plain, shown
 
 @dataclass(frozen=True, repr=False)
 class Stepped:
-    """``operator`` gave ``outputs`` of ``record``, or raised ``raised`` after the last of them (None: it did not)."""
+    """``operator`` gave ``outputs`` of ``record``, or raised ``raised`` after the last of them (None: it did not).
+
+    Both are as they were, for functions are given copies; ``note`` says so where they are not.
+    """
 
     operator: Operator
     record: Any
@@ -21,6 +24,7 @@ class Stepped:
     raised: BaseException | None
     traceback: str
     going: Callable[[Operator, Any], list[Stepped]] = field(repr=False, compare=False)
+    note: str = ""
 
     def next(self, output: int = 0) -> list[Stepped]:
         """One of the outputs through each operator that reads this one; none, if those take more than a record at a time.
@@ -30,7 +34,7 @@ class Stepped:
         return self.going(self.operator, self.outputs[output])
 
     def __repr__(self) -> str:
-        lines = [f"{self.operator}", f"  of {shown(self.record)}"]
+        lines = [f"{self.operator}", f"  of {shown(self.record)}", *([f"  {self.note}"] if self.note else [])]
         lines += [f"  gave {shown(output)}" for output in self.outputs[:10]]
         if len(self.outputs) > 10:
             lines.append(f"  and {len(self.outputs) - 10:,} more")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -70,3 +71,55 @@ def test_what_cannot_be_stepped_says_why(dbg: Any, spark: Any) -> None:
         dbg.step(run.culprits[0])
     with pytest.raises(TypeError, match="takes a culprit"):
         dbg.step(3)
+
+
+def test_what_was_stepped_stays_what_it_was(dbg: Any) -> None:
+    """Functions that change what they are given are given copies, so the next answer is that of the first time."""
+    lists = dbg.context.parallelize([[1]], 1)
+    kept = lists.map(lambda one: one)
+    changed = kept.map(lambda one: (one.append(9), one)[1])
+    with dbg.capture():
+        assert changed.collect() == [[1, 9]]
+    [stepped] = dbg.step(changed.getLineage().goBackAll())
+    assert [stepped.next()[0].outputs for _ in range(3)] == [([1, 9],)] * 3
+    assert stepped.outputs == ([1],)
+
+
+def test_a_culprit_keeps_its_record(dbg: Any) -> None:
+    popped = dbg.context.parallelize([[5, 0]], 1).map(lambda pair: 10 // pair.pop())
+    with pytest.raises(Exception, match="ZeroDivisionError"), dbg.capture() as run:
+        popped.collect()
+    culprit = run.culprits[0]
+    before = list(culprit.record)
+    for _ in range(2):
+        assert dbg.step(culprit)[0].record == culprit.record == before
+
+
+def test_one_object_that_is_given_again_and_again(dbg: Any) -> None:
+    def growing(n: int) -> Iterator[list[int]]:
+        grown: list[int] = []
+        for each in range(n):
+            grown.append(each)
+            yield grown
+
+    numbers = dbg.context.parallelize([3], 1)
+    lengths = numbers.flatMap(growing).filter(lambda grown: grown.append(7) or True).map(len)
+    with dbg.capture():
+        assert lengths.collect() == [2, 4, 6]
+    [stepped] = dbg.step(lengths.getLineage().goBackAll())
+    assert stepped.outputs == ([0], [0, 1], [0, 1, 2])
+    [kept] = stepped.next(1)
+    assert (kept.record, kept.outputs) == ([0, 1], ([0, 1, 7],))
+
+
+def test_what_cannot_be_copied_is_given_itself_and_that_is_said(dbg: Any) -> None:
+    numbers = dbg.context.parallelize([3], 1)
+    sums = numbers.map(lambda n: (m for m in range(n))).map(sum)
+    with dbg.capture():
+        assert sums.collect() == [3]
+    [stepped] = dbg.step(sums.getLineage().goBackAll())
+    assert stepped.note == ""
+    [summed] = stepped.next()
+    assert summed.outputs == (3,)
+    assert "An iterator cannot be looked at" in summed.note
+    assert summed.note in repr(summed)

@@ -6,6 +6,7 @@ import pdb
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from bigdebug.agents.copies import UncopiedError, copied
 from bigdebug.agents.guards.crash import raised_as
 from bigdebug.agents.guards.inflight import crashes
 from bigdebug.agents.segments import Filter, FlatMap, Map
@@ -23,7 +24,10 @@ if TYPE_CHECKING:
 
 
 class Stepping:
-    """Steps records of one run. Functions are those that the run had; what they do besides giving values, they do here."""
+    """Steps records of one run. Functions are those that the run had; what they do besides giving values, they do here.
+
+    They are given copies, and what they give is kept as it was then: so a record is stepped once more with the same answer.
+    """
 
     def __init__(self, recorder: Recorder, run: Run, debug: bool) -> None:
         self._questions = recorder.questions(run)
@@ -41,13 +45,14 @@ class Stepping:
         if isinstance(record, Described):
             raise ReplayError(f"{record} could not leave its task, so it is not here to be stepped", remedy="Step a record that can be pickled.")
         outputs: list[Any] = []
+        given, note = _for_itself(record)
         try:
-            self._run_on(step, record, outputs)
+            self._run_on(step, given, outputs)
         except crashes() as problem:
             raised = raised_as(problem)
             text = f"{raised.exception}: {raised.message}\n{raised.traceback}" + "".join(f"      {name} = {value}\n" for name, value in raised.locals)
-            return Stepped(operator, record, tuple(outputs), problem, text, self.beyond)
-        return Stepped(operator, record, tuple(outputs), None, "", self.beyond)
+            return Stepped(operator, record, tuple(outputs), problem, text, self.beyond, note)
+        return Stepped(operator, record, tuple(outputs), None, "", self.beyond, note)
 
     def beyond(self, operator: Operator, record: Any) -> list[Stepped]:
         """A record of an operator through each one that reads it, and takes a record at a time."""
@@ -61,15 +66,24 @@ class Stepping:
 
     def _run_on(self, step: Map | Filter | FlatMap, record: Any, outputs: list[Any]) -> None:
         given = self._called(step.function, record)
+        # A function may give one object again and again, and change it in between.
         if isinstance(step, Map):
-            outputs.append(given)
+            outputs.append(_for_itself(given)[0])
         elif isinstance(step, FlatMap):
-            outputs.extend(given)
+            outputs.extend(_for_itself(each)[0] for each in given)
         elif given:
-            outputs.append(record)
+            outputs.append(_for_itself(record)[0])
 
     def _called(self, function: Callable[[Any], Any], record: Any) -> Any:
         return pdb.Pdb().runcall(function, record) if self._debug else function(record)
+
+
+def _for_itself(value: Any) -> tuple[Any, str]:
+    """A copy, which others may change or take from; itself where there is none, and a note of it."""
+    try:
+        return copied(value), ""
+    except UncopiedError as why:
+        return value, f"{why.what}. So it is given itself, and may be another one when it is stepped again."
 
 
 def step(recorder: Recorder, what: Any, debug: bool) -> list[Stepped]:
