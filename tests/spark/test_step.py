@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from typing import Any
 
@@ -71,6 +72,26 @@ def test_what_cannot_be_stepped_says_why(dbg: Any, spark: Any) -> None:
         dbg.step(run.culprits[0])
     with pytest.raises(TypeError, match="takes a culprit"):
         dbg.step(3)
+
+
+def test_a_worker_that_ended_does_not_take_this_process_along(dbg: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    def ends(n: int) -> int:
+        if n == 2:
+            os._exit(7)
+        return n
+
+    numbers = dbg.context.parallelize(range(4), 1)
+    ending = numbers.map(ends)
+    with pytest.raises(Exception, match="Python worker"), dbg.capture() as run:
+        ending.collect()
+    with pytest.raises(ReplayError, match=r"A Python worker ended in map.*, on 2, and this process would end"):
+        dbg.step(run.culprits[0])
+    with pytest.raises(ReplayError, match="debug=True"):
+        dbg.step(run.culprits[0].trace)  # on whichever way the record comes there
+    called = []
+    monkeypatch.setattr("pdb.Pdb.runcall", lambda self, function, record: called.append(record))
+    dbg.step(run.culprits[0], debug=True)  # who asks for it can quit before that line
+    assert called == [2]
 
 
 def test_what_was_stepped_stays_what_it_was(dbg: Any) -> None:

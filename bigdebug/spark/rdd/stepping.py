@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from bigdebug.agents.copies import UncopiedError, copied
 from bigdebug.agents.guards.crash import raised_as
+from bigdebug.agents.guards.flight import ENDED
 from bigdebug.agents.guards.inflight import crashes
 from bigdebug.agents.segments import Filter, FlatMap, Map
 from bigdebug.errors import ReplayError
@@ -35,7 +36,7 @@ class Stepping:
         self._debug = debug
 
     def into(self, operator: Operator, record: Any) -> Stepped:
-        """A record through an operator. Raises ReplayError for one that takes more than a record at a time."""
+        """A record through an operator. Raises ReplayError for one that takes more than a record at a time, or in which a worker ended."""
         step = self._step(operator)
         if step is None:
             raise ReplayError(
@@ -44,6 +45,7 @@ class Stepping:
             )
         if isinstance(record, Described):
             raise ReplayError(f"{record} could not leave its task, so it is not here to be stepped", remedy="Step a record that can be pickled.")
+        self._check_ends(operator)
         outputs: list[Any] = []
         given, note = _for_itself(record)
         try:
@@ -63,6 +65,15 @@ class Stepping:
         lowering = self._questions.definition(operator.id).lowering
         step = lowering.step if isinstance(lowering, Narrow) else None
         return step if isinstance(step, Map | Filter | FlatMap) else None
+
+    def _check_ends(self, operator: Operator) -> None:
+        """The process of a notebook has all that its user has made: what ends a worker would end that."""
+        ended = next((c for c in self._run.culprits.known if c.operator.id == operator.id and c.exception_type == ENDED), None)
+        if ended is not None and not self._debug:
+            raise ReplayError(
+                f"A Python worker ended in {operator}, on {shown(ended.record)}, and this process would end as it did",
+                remedy="culprit.user_line and culprit.traceback say where. With debug=True it is called here, under Python's debugger: quit before that line.",
+            )
 
     def _run_on(self, step: Map | Filter | FlatMap, record: Any, outputs: list[Any]) -> None:
         given = self._called(step.function, record)
