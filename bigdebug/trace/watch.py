@@ -48,7 +48,7 @@ class Watch(AbstractContextManager["Watch"]):
     ``records`` are the latest for which the guard held, as many as ``most``: of all ``matched`` of them, a task sends as many as
     ``rate`` a second, and never waits. ``hangs`` are calls that take longer than ``timeout`` seconds, ``slow`` records that took longer
     than others of their operator, the slowest first.
-    ``errors`` has the first exceptions of the guard; after 100 of them it is ``disabled``. ``unreached`` says which tasks could not
+    ``errors`` has the first exceptions of the guard, and records that it could not be shown; after 100 of them it is ``disabled``. ``unreached`` says which tasks could not
     tell, and why. ``operator`` is the one that is watched, None for all.
     """
 
@@ -177,7 +177,7 @@ class Watch(AbstractContextManager["Watch"]):
             found.append(Table(("record", "operator", "partition", "when", "attempt"), rows, (*self._notes(), *self._missing()), repr(self)))
         if self.timeout is not None:
             calls = [
-                (shown(h.record), str(h.operator), str(h.partition), f"{h.seconds:.1f}", h.state, str(h.user_line or ""))
+                (shown(h.record), str(h.operator), str(h.partition), f"{h.seconds:.1f}", h.state, h.where)
                 for h in self.hangs[-SHOWN:]
             ]
             found.append(Table(("record", "operator", "partition", "seconds", "state", "line"), calls, self._missing(), f"calls longer than {self.timeout:g} s"))
@@ -199,8 +199,9 @@ class Watch(AbstractContextManager["Watch"]):
         if self._arrived > len(self._records):
             notes.append(f"{counted(self._arrived - len(self._records))} came before the {len(self._records):,} that are kept.")
         if self.failed or self.errors:
-            first = f", first {self.errors[0].exception_type}: {self.errors[0].message}" if self.errors else ""
-            notes.append(f"The guard raised {max(self.failed, len(self.errors)):,} times{first}{', and is called no more' if self.disabled else ''}.")
+            what = "raised" if all(error.seen for error in self.errors) else "raised, or was not shown a record,"
+            first = f", first {self.errors[0].why()}" if self.errors else ""
+            notes.append(f"The guard {what} {max(self.failed, len(self.errors)):,} times{first}{', and is called no more' if self.disabled else ''}.")
         return notes
 
     def __repr__(self) -> str:

@@ -23,7 +23,7 @@ def unpickled(pickled: bytes | None, text: str) -> Any:
     try:
         return pickle.loads(pickled)
     except Exception as problem:  # it is the user's code that runs here
-        return Described(f"<a record that cannot be unpickled here: {type(problem).__name__}: {problem}>")
+        return Described(f"<{text or 'a record'} that cannot be unpickled here: {type(problem).__name__}: {problem}>")
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -96,31 +96,43 @@ class HungCall(Seen):
     """A call of ``operator`` that took longer than the watch's timeout: ``seconds``, up to now if it has not ended.
 
     ``state`` is "running", "ended", or "lost" if the task ended in it. ``user_line`` is the innermost line of the user's own that it was
-    seen at last, ``traceback`` goes from there outwards. Of a function over an iterator, the record is the one that it had read last; None, when it had read all.
+    seen at last, ``traceback`` goes from there outwards. With ``in_guard`` it is no function of the program's that hangs, but the guard of a watch that
+    is called on a record of ``operator``. Of a function over an iterator, the record is the one that it had read last; None, when it had read all.
     """
 
     seconds: float
     state: str
     user_line: CallSite | None
     traceback: str
+    in_guard: bool = False
 
     @cached_property
     def record(self) -> Any:
         return None if self.pickled is None and not self.text else super().record
 
+    @property
+    def where(self) -> str:
+        """The line where it is, and whether that is a guard's; empty if it is not known."""
+        return ", ".join([*(["in the guard of a watch"] if self.in_guard else []), *([str(self.user_line)] if self.user_line else [])])
+
     def what(self) -> str:
-        return f"{self.state} {'after' if self.state != 'running' else 'for'} {self.seconds:.3g} s at {self.user_line}"
+        return f"{self.state} {'after' if self.state != 'running' else 'for'} {self.seconds:.3g} s at {self.where or None}"
 
 
 @dataclass(frozen=True, repr=False)
 class GuardError:
-    """What a guard raised on a record: the watch goes on, without the record."""
+    """What a guard raised on a record, or why it was not shown it (then it is not ``seen``): the watch goes on, without the record."""
 
     record: Any
     exception_type: str
     message: str
     user_line: CallSite | None
     traceback: str
+    seen: bool = True
+
+    def why(self) -> str:
+        """What was raised, or why it was not shown the record."""
+        return f"{self.exception_type}: {self.message}" if self.seen else f"not shown: {self.message}"
 
     def __repr__(self) -> str:
-        return plain(f"<the guard raised {self.exception_type}: {self.message} on {shown(self.record)}>")
+        return plain(f"<the guard raised {self.why()} on {shown(self.record)}>" if self.seen else f"<the guard was {self.why()} It is {shown(self.record)}>")

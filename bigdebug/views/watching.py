@@ -41,7 +41,7 @@ def _record(seen: WatchedRecord) -> dict[str, Any]:
 
 
 def _hang(call: HungCall) -> dict[str, Any]:
-    return {**_seen(call), "seconds": number_of(round(call.seconds, 1)), "state": call.state, "line": maybe(call.user_line)}
+    return {**_seen(call), "seconds": number_of(round(call.seconds, 1)), "state": call.state, "line": maybe(call.where or None)}
 
 
 def _slow(seen: SlowRecord) -> dict[str, Any]:
@@ -49,4 +49,4 @@ def _slow(seen: SlowRecord) -> dict[str, Any]:
 
 
 def _error(error: GuardError) -> dict[str, Any]:
-    return {"exception": text(f"{error.exception_type}: {error.message}"), "record": text(shown(error.record)), "line": maybe(error.user_line)}
+    return {"exception": text(error.why()), "record": text(shown(error.record)), "line": maybe(error.user_line)}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import gc
 import os
 import pickle
@@ -248,12 +249,28 @@ def test_records_are_as_they_were(dbg: Any) -> None:
     assert [r.record for r in watch.records] == [[1], [2]]
 
 
-def test_what_cannot_be_pickled_is_text(dbg: Any) -> None:
-    opened = dbg.context.parallelize([1, 2], 1).map(lambda n: (n, threading.Lock()))
-    with dbg.watch(opened, lambda r: r[0] == 2) as watch:
+def test_what_cannot_be_copied_is_not_shown_to_the_guard_and_that_is_told(dbg: Any) -> None:
+    opened = dbg.context.parallelize([1, 2], 1).map(lambda n: (n, threading.Lock() if n == 2 else n))
+    with dbg.watch(opened, lambda r: True) as watch:
         assert opened.map(lambda r: r[0]).collect() == [1, 2]
-    assert repr(watch.records[0].record).startswith("(2, <unlocked _thread.lock")
-    assert watch.goBackAll().collect() == [2]
+    assert [r.record for r in watch.records] == [(1, 1)]
+    (error,) = watch.errors
+    assert (watch.failed, error.seen) == (1, False)
+    assert repr(error.record).startswith("(2, <unlocked _thread.lock")
+    assert repr(error).startswith("<the guard was not shown: It may change, and cannot be copied: TypeError: cannot pickle")
+    assert "The guard raised, or was not shown a record, 1 times, first not shown: It may" in watch._repr_mimebundle_()["text/plain"]
+
+
+def test_records_of_classes_that_only_the_notebook_has_are_shown(dbg: Any) -> None:
+    class Order:
+        def __init__(self, amount: int) -> None:
+            self.amounts = [amount]
+
+    orders = dbg.context.parallelize([1, 2, 3], 1).map(Order)
+    with dbg.watch(orders, lambda order: isinstance(order, Order) and order.amounts.pop() > 1) as watch:
+        assert orders.map(lambda order: order.amounts).collect() == [[1], [2], [3]]
+    assert watch.errors == []
+    assert [r.record.amounts for r in watch.records] == [[2], [3]]
 
 
 def test_a_guard_that_raises(dbg: Any) -> None:
@@ -319,6 +336,37 @@ def test_results_and_lineage_are_the_same(dbg: Any) -> None:
     assert [trace.at([rid]).goBackAll().rids().tolist() for rid in trace.rids()] == lineage
     assert all(watch.matched for watch in watches)
     assert again[-1].take(1) == expected[:1]
+
+
+def test_a_guard_that_changes_what_it_is_given_changes_nothing_of_the_job(dbg: Any) -> None:
+    counts = dbg.context.parallelize([1], 1).map(lambda n: collections.defaultdict(int, n=n))
+    with dbg.watch(counts, lambda count: count["retries"] == 0) as watch:
+        assert counts.map(dict).collect() == [{"n": 1}]
+    assert [r.record for r in watch.records] == [{"n": 1}]  # as it passed, not as the guard left it
+    for record in ([3, 1], {"a": 3}, {3}, ("a", [3])):
+        records = dbg.context.parallelize([record], 1).map(lambda r: r)
+        with dbg.watch(records, lambda r: (r[1] if isinstance(r, tuple) else r).clear() is None) as watch:
+            assert records.map(lambda r: r).collect() == [record]
+        assert [r.record for r in watch.records] == [record]
+
+
+def test_a_guard_takes_nothing_from_iterators(dbg: Any) -> None:
+    pairs = dbg.context.parallelize(range(6), 1).mapPartitions(lambda part: (filter(None, [n, n + 1]) for n in part))
+    with dbg.watch(pairs, lambda pair: any(n > 3 for n in pair)) as watch:
+        assert pairs.map(sum).collect() == [1, 3, 5, 7, 9, 11]
+    assert (watch.matched, watch.failed) == (0, 6)
+    assert watch.errors[0].message.startswith("An iterator cannot be looked at: each look takes from it what comes next")
+
+
+@pytest.mark.parametrize("kind", [KeyboardInterrupt, GeneratorExit, SystemExit, StopIteration])
+def test_whatever_a_guard_raises_the_job_goes_on(kind: type[BaseException], dbg: Any) -> None:
+    def guard(n: int) -> bool:
+        raise kind
+
+    numbers = dbg.context.parallelize([1, 2, 3], 1).map(lambda n: n)
+    with dbg.watch(numbers, guard) as watch, dbg.watch(timeout=30):
+        assert numbers.sum() == 6
+    assert (watch.failed, watch.errors[0].exception_type) == (3, kind.__name__)
 
 
 def test_nothing_watched_costs_nothing(dbg: Any) -> None:
@@ -551,6 +599,23 @@ def test_nobody_is_named_while_spark_is_slow(dbg: Any) -> None:
     assert watch.hangs == []
 
 
+def test_a_guard_that_hangs_is_told_as_the_guard(dbg: Any, tmp_path: Path) -> None:
+    """And its time is not that of the function before it, nor of the one behind."""
+    numbers = dbg.context.parallelize([0, 7], 1).flatMap(lambda n: [n])
+    with dbg.watch(numbers, waiting_for(tmp_path / "flag", 7)) as watch, dbg.watch(timeout=0.3) as every, dbg.watch(numbers.map(str), timeout=0.1) as other:
+        job = Running(numbers.map(str).collect)
+        (hang,) = until(lambda: every.hangs)
+        assert (hang.record, hang.state, hang.in_guard) == (7, "running", True)
+        assert hang.operator.id == numbers._definition.operator.id
+        assert "in the guard of a watch, " in repr(hang)
+        (tmp_path / "flag").touch()
+        assert job.wait() == ["0", "7"]
+        assert [s.record for s in hang.sources] == [7]
+    assert [r.record for r in watch.records] == [7]
+    assert other.hangs == []
+    assert "in the guard of a watch" in every._repr_mimebundle_()["text/plain"]
+
+
 def test_only_the_operator_that_is_watched(dbg: Any) -> None:
     slow = dbg.context.parallelize([1], 1).map(lambda n: (time.sleep(0.5), n)[1])
     with dbg.watch(slow.map(str), timeout=0.1) as other, dbg.watch(timeout=0.1) as every:
@@ -584,6 +649,13 @@ def test_a_slow_record_is_traced_to_its_source(define: Any, dbg: Any) -> None:
     assert [s.origin.index for s in first.sources] == [777]
     assert [r.deviations > 10 for r in watch.slow] == [True] * len(watch.slow)
     assert "777" in watch._repr_mimebundle_()["text/html"]
+
+
+def test_the_time_of_a_guard_is_not_the_functions(dbg: Any) -> None:
+    numbers = dbg.context.parallelize(range(100), 1).map(lambda n: n)
+    with dbg.watch(numbers, lambda n: time.sleep(0.2 if n == 77 else 0)), dbg.watch(slow=1.0) as watch:
+        numbers.map(str).count()
+    assert all(each.seconds < 0.1 for each in watch.slow)
 
 
 # ---- asking and showing ---------------------------------------------------------------------------------------------------

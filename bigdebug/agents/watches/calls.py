@@ -12,7 +12,7 @@ from time import perf_counter
 from typing import Any
 
 from bigdebug.agents.guards.inflight import NO_RECORD
-from bigdebug.agents.watches.timing import SECONDS, Call, Timing
+from bigdebug.agents.watches.timing import SECONDS, Call, InGuard, Timing
 
 OUTSIDE, BEYOND = 0, -1
 """Stand for operators: Spark, which gives the first records of a stage, and what takes the last ones."""
@@ -91,6 +91,19 @@ class Calls:
             return made
 
         return called
+
+    def into_guard(self, operator: int, position: int, record: Any) -> Call | None:
+        """A guard is called on a record of an operator: until it ends the task is in no function of the program, and none of them takes that time. Gives what was in progress."""
+        before = self.now
+        if before is not None and self.timings is not None:
+            before[SECONDS] += perf_counter() - self._since
+        self.now = InGuard((operator, position, record, 0.0))
+        return before
+
+    def goes_on(self, before: Call | None) -> None:
+        """The guard has ended, and what was in progress goes on."""
+        self._since = perf_counter()
+        self.now = before
 
     def came(self, operator: int) -> int:
         """The position of the record that came last into the segment of an operator; -1 if it has no other."""

@@ -11,7 +11,7 @@ from bigdebug.agents.guards.inflight import NO_RECORD
 from bigdebug.agents.watches.calls import Calls
 from bigdebug.agents.watches.outbox import Outbox
 from bigdebug.agents.watches.tap import Snapshot, snapshot
-from bigdebug.agents.watches.timing import OPERATOR, POSITION, RECORD, Call
+from bigdebug.agents.watches.timing import OPERATOR, POSITION, RECORD, Call, InGuard
 
 AGAIN = 1.0
 """Seconds after which it is told again where a call is."""
@@ -52,7 +52,7 @@ class Hangs:
             self._hangs, self._number = True, self._number + 1
             came = self._calls.came(call[OPERATOR])
             pickled, text = self._snapshot(call[RECORD])
-            message = ("hang", self.watch, self._number, call[OPERATOR], call[POSITION], came, now - self._since, pickled, text, where)
+            message = ("hang", self.watch, self._number, call[OPERATOR], call[POSITION], came, now - self._since, pickled, text, where, isinstance(call, InGuard))
             self._outbox.put(message, 5_000 + len(pickled or text))
         else:
             self._outbox.put(("hanging", self.watch, self._number, now - self._since, where), 5_000)

@@ -42,10 +42,6 @@ class Watching:
         self._watches = tuple(each.watch for each in wanted)
         self._operators = [operator for known in function.operators for operator in known]
         outbox = Outbox()
-        self._taps: dict[int, list[Tap]] = {}
-        for each in wanted:
-            if each.guarded and each.operator is not None:
-                self._taps.setdefault(each.operator, []).append(Tap(each.watch, each.rate, outbox, link.dumps))
         slow = {
             operator: asks for operator in self._called()
             if (asks := [(each.watch, each.slow) for each in wanted if each.slow is not None and each.concerns([operator])])
@@ -55,8 +51,13 @@ class Watching:
         self._timings = {} if calls is None else {o: Timing(asks, calls.came, outbox, link.dumps) for o, asks in slow.items()}
         if calls is not None and slow:
             calls.timings = self._timings
+        self._taps: dict[int, list[Tap]] = {}
+        for each in wanted:
+            if each.guarded and each.operator is not None:
+                self._taps.setdefault(each.operator, []).append(Tap(each.watch, each.operator, each.rate, outbox, link.dumps, calls))
+        called = {*self._called(), *self._taps}
         hangs = [
-            Hangs(each.watch, each.timeout, frozenset(filter(lambda o: each.concerns([o]), self._called())), self._calls, outbox, link.dumps)
+            Hangs(each.watch, each.timeout, frozenset(filter(lambda o: each.concerns([o]), called)), self._calls, outbox, link.dumps)
             for each in looks if self._calls is not None and each.timeout is not None
         ]
         known = {

@@ -5,21 +5,26 @@ from __future__ import annotations
 import pickle
 import time
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from bigdebug.agents.copies import UncopiedError, copied
 from bigdebug.agents.guards.crash import raised_as
-from bigdebug.agents.guards.inflight import crashes
+from bigdebug.agents.guards.held import PLAIN
 from bigdebug.agents.watches.outbox import Outbox
+from bigdebug.outside import from_outside
 from bigdebug.shown import shown
+
+if TYPE_CHECKING:
+    from bigdebug.agents.watches.calls import Calls
 
 LARGEST = 1 << 20
 """Bytes of a record's pickle beyond which its text is sent in its place."""
 
 KEPT_ERRORS = 5
-"""Exceptions of a guard that a task tells in full."""
+"""Exceptions of a guard that a task tells in full, and records that it could not be shown."""
 
 MOST_ERRORS = 100
-"""Exceptions of a guard after which it is called no more."""
+"""So many of these after which it is called no more."""
 
 Snapshot = tuple[bytes | None, str]
 """A record as it is now: its pickle, or its text where it cannot be pickled, or is too large."""
@@ -35,13 +40,15 @@ def snapshot(record: Any, dumps: Callable[[Any], bytes]) -> Snapshot:
 
 
 class Tap:
-    """What one watch sees of one operator in one task. ``guard`` is set by another thread, also while records pass; None: all pass unseen.
+    """What one watch sees of one ``operator`` in one task. ``guard`` is set by another thread, also while records pass; None: all pass unseen.
 
-    Of the records for which it holds, as many are sent as there is ``credit``, which grows by ``rate`` a second.
+    It is called on copies of records that may change, for the program goes on with these whatever the guard does. While it is, the task is in
+    no function of the program, and ``calls`` are told so: its time is its own. Of the records for which it holds, as many are sent as there is ``credit``, which grows by ``rate`` a second.
     """
 
-    def __init__(self, watch: str, rate: int, outbox: Outbox, dumps: Callable[[Any], bytes]) -> None:
+    def __init__(self, watch: str, operator: int, rate: int, outbox: Outbox, dumps: Callable[[Any], bytes], calls: Calls | None = None) -> None:
         self.watch = watch
+        self.operator = operator
         self.guard: Callable[[Any], Any] | None = None
         self.generation = 0
         self.rate = rate
@@ -52,6 +59,7 @@ class Tap:
         """How many records have come into the segment so far, where it has several operators."""
         self._outbox = outbox
         self._dumps = dumps
+        self._calls = calls
 
     def order(self, generation: int, pickled: bytes | None) -> None:
         """From now on this is the guard, unless a later one is here already."""
@@ -69,16 +77,20 @@ class Tap:
 
     def passing(self, records: Iterable[Any]) -> Iterator[Any]:
         """The records, as they are."""
+        calls = self._calls
         for position, record in enumerate(records):
             guard = self.guard
             if guard is not None:
+                before = None if calls is None else calls.into_guard(self.operator, position, record)
                 try:
-                    holds = bool(guard(record))
-                except crashes() as problem:
+                    holds = bool(guard(record if type(record) in PLAIN else copied(record)))
+                except BaseException as problem:
+                    holds = False
                     self._crashed(record, problem)
-                else:
-                    if holds:
-                        self._matches(position, record)
+                if calls is not None:
+                    calls.goes_on(before)
+                if holds:
+                    self._matches(position, record)
             yield record
 
     def earn(self, seconds: float) -> None:
@@ -98,6 +110,9 @@ class Tap:
         self.sent += self._outbox.put(("record", self.watch, position, self.entered() - 1, time.time(), pickled, text), len(pickled or text) + 200)
 
     def _crashed(self, record: Any, problem: BaseException) -> None:
+        """The job is to be what it is without the guard, whatever this raises. (Spark ends workers and interrupts none, and nobody closes a function that is called.)"""
+        if from_outside(problem) and not isinstance(problem, KeyboardInterrupt):
+            raise problem
         self.failed += 1
         if self.failed <= KEPT_ERRORS:
             self._tell_error(record, problem)
@@ -105,5 +120,6 @@ class Tap:
             self.guard, self.disabled = None, True
 
     def _tell_error(self, record: Any, problem: BaseException) -> None:
-        pickled, text = snapshot(record, self._dumps)
-        self._outbox.put(("error", self.watch, pickled, text, raised_as(problem)), 5_000 + len(pickled or text))
+        seen = not isinstance(problem, UncopiedError)
+        pickled, text = snapshot(record, self._dumps) if seen else (None, shown(record))
+        self._outbox.put(("error", self.watch, pickled, text, raised_as(problem), seen), 5_000 + len(pickled or text))

@@ -20,6 +20,12 @@ Call = list[Any]
 
 OPERATOR, POSITION, RECORD, SECONDS = range(4)
 
+
+class InGuard(list[Any]):
+    """A call of a guard in progress, on a record of an operator that is at a position among those."""
+
+
+
 Times = tuple[int, float, float]
 """How many calls, the sum of their seconds, and of the squares of these."""
 

@@ -101,16 +101,17 @@ class Hearing:
                 assert watch.operator is not None
                 facts = self._facts(task, watch.operator.id, (watch.operator.id, position), came, pickled, text)
                 watch.saw(WatchedRecord(**facts, when=datetime.fromtimestamp(when)))
-            case ("error", _, pickled, text, raised):
+            case ("error", _, pickled, text, raised, seen):
                 assert watch.operator is not None
                 what = told(raised, watch.operator)
                 del what["locals"]
-                watch.raised(GuardError(unpickled(pickled, text), **what), KEPT_ERRORS)
+                watch.raised(GuardError(unpickled(pickled, text), **what, seen=seen), KEPT_ERRORS)
             case ("slow", _, operator, position, came, seconds, pickled, text):
                 latency.took(self._facts(task, operator, self._before(task, operator, position), came, pickled, text), seconds)
-            case ("hang", _, number, operator, position, came, seconds, pickled, text, where):
-                facts = self._facts(task, operator, self._before(task, operator, position), came, pickled, text)
-                latency.hangs_at((line, number), time.monotonic() - seconds, where, facts)
+            case ("hang", _, number, operator, position, came, seconds, pickled, text, where, in_guard):
+                at = (operator, position) if in_guard else self._before(task, operator, position)
+                facts = self._facts(task, operator, at, came, pickled, text)
+                latency.hangs_at((line, number), time.monotonic() - seconds, where, {**facts, "in_guard": in_guard})
             case ("hanging", _, number, _, where):
                 latency.hangs_at((line, number), None, where)
             case ("over", _, number, seconds):
