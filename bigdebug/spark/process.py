@@ -78,6 +78,13 @@ def running(sc: SparkContext) -> SparkContext:
     return sc
 
 
+def watchable(sc: SparkContext) -> None:
+    """Raise IncompleteLineageError if no job will run any more that could be looked at."""
+    _there(sc)
+    if sc._jsc is None:
+        raise IncompleteLineageError("A watch looks at jobs, and the SparkContext has been stopped", remedy="Start Spark anew, and attach to it: bigdebug.attach(spark).")
+
+
 def answering(sc: SparkContext) -> None:
     """Raise IncompleteLineageError if a query can no longer be asked."""
     _there(sc)

@@ -88,17 +88,18 @@ def new_session() -> Any:
     return made
 
 
+def said(what: Callable[[], Any]) -> list[str]:
+    """The name of what was raised, of the class that it is one of, and its text; or what was given."""
+    try:
+        return ["gave", "", repr(what())]
+    except BaseException as problem:
+        return [type(problem).__name__, "ours" if isinstance(problem, bigdebug.BigdebugError) else "", str(problem)]
+
+
 def told(what: Callable[[], Any], spark: Any) -> list[str]:
-    """The name of what was raised, of the class that it is one of, and its text; or what was given. Spark is stopped when its first job runs."""
+    """What ``said`` tells. Spark is stopped when its first job runs."""
     found: list[list[str]] = []
-
-    def ask() -> None:
-        try:
-            found.append(["gave", "", repr(what())])
-        except BaseException as problem:
-            found.append([type(problem).__name__, "ours" if isinstance(problem, bigdebug.BigdebugError) else "", str(problem)])
-
-    asking = threading.Thread(target=ask, daemon=True)
+    asking = threading.Thread(target=lambda: found.append(said(what)), daemon=True)
     asking.start()
     while not spark.sparkContext.statusTracker().getActiveJobsIds() and asking.is_alive():
         time.sleep(0.01)
@@ -122,6 +123,7 @@ def main() -> None:
         answers[prepare.__name__] = told(prepare(dbg, str(good), str(bad)), spark)
         dbg.forget()
         dbg.detach()
+    answers["watched"] = [*said(lambda: dbg.watch(timeout=3)), *(thread.name for thread in threading.enumerate() if thread.name == "bigdebug listening")]
     dbg = bigdebug.attach(new_session())
     made = counts(dbg.context, str(good))
     captured(dbg, made.collect)

@@ -37,6 +37,12 @@ def test_a_question_is_refused_by_name(told: dict[str, list[str]], question: str
     assert "stopped" in text
 
 
+def test_a_watch_of_jobs_that_no_one_can_run_is_refused_by_name(told: dict[str, list[str]]) -> None:
+    raised, ours, text, *listening = told["watched"]
+    assert (raised, ours, listening) == ("IncompleteLineageError", "ours", [])
+    assert "A watch looks at jobs, and the SparkContext has been stopped" in text
+
+
 def test_a_new_session_works(told: dict[str, list[str]]) -> None:
     assert told["afterwards"] == ["gave", "", "60"]
 

@@ -15,6 +15,7 @@ from bigdebug.agents.watches.wanted import Asked, Wanted
 from bigdebug.graph import Operator
 from bigdebug.shown import shown
 from bigdebug.spark.listening import Listener, Message
+from bigdebug.spark.process import watchable
 from bigdebug.spark.rdd.watches.hearing import Hearing
 from bigdebug.spark.rdd.watches.latency import Latency
 from bigdebug.trace.watch import Steering, Watch
@@ -48,6 +49,7 @@ class Watching:
         for name, given, kind in (("timeout", timeout, int | float), ("slow", slow, int | float), ("most", most, int), ("rate", rate, int)):
             if given is not None and (not isinstance(given, kind) or isinstance(given, bool) or not given > 0):
                 raise ValueError(f"{name} is a number above 0, not {shown(given)}")
+        watchable(self._recorder.sc)
         latency = Latency(most, slow)
         watch = Watch(
             f"w{next(self._ids)}", operator, guard, timeout, slow, most, rate, Steering(self._change, self._stop, self.hearing.trace), latency,
