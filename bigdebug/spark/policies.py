@@ -5,15 +5,17 @@ from __future__ import annotations
 import inspect
 import os
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import Any
 
 from pyspark.cloudpickle import dumps
 
 from bigdebug.agents.guards.policy import Choice, Policy
 from bigdebug.agents.letters import BOX
-from bigdebug.errors import ReplayError
+from bigdebug.errors import ReplayError, StoreError
+from bigdebug.outside import from_outside
 from bigdebug.shown import shown
+from bigdebug.store.named import local
+from bigdebug.store.paths import made, touched
 
 ON_CRASH = ("fail", "skip", "decide")
 
@@ -23,7 +25,7 @@ _REMEDY = 'on_crash is "fail", "skip", "decide", a function that gives another r
 def policy_of(on_crash: Any, most: int, letters: str | os.PathLike[str] | None) -> Policy | None:
     """The policy that ``dbg.capture`` is given; None if the job is to fail.
 
-    Raises ValueError or TypeError for what is none.
+    Raises ValueError or TypeError for what is none, StoreError where letters cannot be written.
     """
     if not isinstance(most, int) or isinstance(most, bool) or most < 1:
         raise ValueError(f"most is how many culprits of a task are kept in full, 1 at least, not {shown(most)}")
@@ -35,13 +37,23 @@ def policy_of(on_crash: Any, most: int, letters: str | os.PathLike[str] | None) 
                 raise TypeError(f"{shown(rdd)} is no RDD of dbg.context, and no operator; {_REMEDY}")
             by[operator.id] = _choice(wanted)
     otherwise = Choice(False, None) if isinstance(on_crash, Mapping) else _choice(on_crash)
-    if letters is not None:
-        folder = Path(letters)
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / BOX).touch()
-        letters = str(folder.absolute())
-    policy = Policy(otherwise, by=by, most=most, letters=letters, dumps=dumps)
+    policy = Policy(otherwise, by=by, most=most, letters=None if letters is None else _box(letters), dumps=dumps)
     return policy if otherwise.goes_on or any(choice.goes_on for choice in by.values()) else None
+
+
+def _box(letters: str | os.PathLike[str]) -> str:
+    """The directory of letters, made if it is not there. Each task adds to a file of its own there, which places that a URI names cannot do."""
+    folder = local("The directory of dead letters", letters).absolute()
+    try:
+        made(folder)
+        touched(folder / BOX, 0o666)
+    except OSError as problem:
+        if from_outside(problem):
+            raise
+        raise StoreError(
+            f"Dead letters cannot be written: {problem}", value=str(folder), remedy="Name a directory that you may write, and that all executors see.",
+        ) from problem
+    return str(folder)
 
 
 def _choice(wanted: Any) -> Choice:

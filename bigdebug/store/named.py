@@ -52,14 +52,22 @@ def at_home(path: str | os.PathLike[str]) -> Path:
 
 
 def local(what: str, path: str | os.PathLike[str]) -> Path:
-    """A directory of this machine, as a path or a file URI. Raises StoreError for other URIs, without what may be secret in them; else a directory s3: would be made."""
+    """A directory of this machine, as a path or a file URI. Raises StoreError for other URIs, without what may be secret in them; else a directory s3: would be made.
+
+    So it does for what names none: an empty text would be the directory that the process is in.
+    """
+    if not isinstance(path, str | os.PathLike):
+        raise TypeError(f"{what} is the path of a directory, not {path!r}")
     given = os.fspath(path)
-    if not _can_be(given):
-        raise StoreError(f"{what} is a directory of this machine, and none can be called so", value=given, remedy="Name a directory here.")
+    is_file = given.lower().startswith("file:")
+    if not given or not _can_be(given):
+        raise StoreError(f"{what} is a directory of this machine, and {given!r} names none", remedy="Give its path.")
+    if isinstance(path, str) and _URI_LIKE.search(given) and not is_file:
+        raise StoreError(f"{what} is a directory of this machine, and this has blanks around it, or is no URI though it looks like one", remedy="Give its path.")
     if re.match(r"[A-Za-z][\w+.-]+:/", given) is None:
         return at_home(path)
     try:
-        if given.lower().startswith("file:"):
+        if is_file:
             return _file(given, None)
         why = f"and this is a URI of {given.partition(':')[0]}"
     except ValueError as problem:

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 import bigdebug
-from bigdebug.errors import NotCapturedError, ReplayError, SourceChangedError
+from bigdebug.errors import NotCapturedError, ReplayError, SourceChangedError, StoreError
 from bigdebug.trace.run import Run
 
 
@@ -631,3 +631,64 @@ def test_files_that_the_crash_has_left_behind(dbg: Any, lines: Any, tmp_path: Pa
     run.resume(skip=True)
     written = [int(line) for part in folder.glob("part-*") for line in part.read_text().splitlines()]
     assert sum(written) == GOOD
+
+
+# ---- dead letters -----------------------------------------------------------------------------------------------------
+
+
+class ParseError(Exception):
+    """As many are written: what it is made of is not what it is called with, so it is pickled, and not unpickled."""
+
+    def __init__(self, line: str, why: str) -> None:
+        super().__init__(f"{line}: {why}")
+
+
+def test_a_letter_that_cannot_be_unpickled_takes_no_other_along(dbg: Any, tmp_path: Path) -> None:
+    def bad(record: Any) -> None:
+        raise ValueError(record)
+
+    records = dbg.context.parallelize([1, 2, 3], 1).map(lambda n: ("line", ParseError("a", "b")) if n == 2 else n)
+    with dbg.capture(on_crash="skip", letters=tmp_path / "dead"):
+        assert records.map(bad).count() == 0
+    first, second, third = bigdebug.read_letters(tmp_path / "dead")
+    assert (first.record, third.record) == (1, 3)
+    assert repr(second.record).startswith("<('line', ")
+    assert "ParseError('a: b')) that cannot be unpickled here: TypeError: " in repr(second.record)
+
+
+@pytest.mark.parametrize("line", [b"{}", b'{"a": 1}', b"[1]", b"a,b", b"\xff\xfe", b'{"record": "1", "pickle": "x", "operator": 1, "partition": 0, "exception": "E", "message": ""}'])
+def test_what_is_no_letter_is_named_and_the_letters_are_there(line: bytes, dbg: Any, lines: Any, tmp_path: Path) -> None:
+    dead = tmp_path / "dead"
+    with dbg.capture(on_crash="skip", letters=dead):
+        lines.map(int).count()
+    (dead / "0.jsonl").write_bytes(line + b"\n\n")
+    with pytest.raises(StoreError, match=r"0\.jsonl:1 is no letter of a record \(.*, and 1 line more") as refused:
+        bigdebug.read_letters(dead)
+    assert sorted(letter.record for letter in refused.value.partial) == ["bad14", "bad21", "bad28", "bad7"]
+
+
+def test_letters_go_where_a_file_uri_says(dbg: Any, lines: Any, tmp_path: Path) -> None:
+    uri = (tmp_path / "a b").as_uri()
+    with dbg.capture(on_crash="skip", letters=uri):
+        lines.map(int).count()
+    assert len(bigdebug.read_letters(uri)) == len(bigdebug.read_letters(tmp_path / "a b")) == 4
+
+
+@pytest.mark.parametrize("where", ["s3://KEY:SECRET@bucket/dead", "hdfs:///dead", "", " s3://bucket/dead", "a\0b"])
+def test_letters_go_into_directories_of_this_machine_alone(where: str, dbg: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for use in (lambda: dbg.capture(on_crash="skip", letters=where).__enter__(), lambda: bigdebug.read_letters(where)):
+        with pytest.raises(StoreError, match="The directory of dead letters is a directory of this machine, and") as refused:
+            use()
+        assert "SECRET" not in str(refused.value)
+    assert [*tmp_path.iterdir()] == []
+
+
+def test_letters_have_to_be_a_directory(dbg: Any, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    for path in (tmp_path / "file", tmp_path / "file" / "below"):
+        with pytest.raises(StoreError, match="Dead letters cannot be written.*Name a directory"):
+            dbg.capture(on_crash="skip", letters=path).__enter__()
+    for use in (lambda: dbg.capture(on_crash="skip", letters=b"dead").__enter__(), lambda: bigdebug.read_letters(b"dead")):  # type: ignore[arg-type]
+        with pytest.raises(TypeError, match="is the path of a directory, not b'dead'"):
+            use()

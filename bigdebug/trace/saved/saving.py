@@ -153,8 +153,6 @@ def keep_outputs(home: Path, name: str, data: bytes | None, count: int) -> dict[
 
 def directory(what: str, path: Any) -> Path:
     """``path``, independent of the directory that the process is in. Raises StoreError for a URI."""
-    if not isinstance(path, str | os.PathLike):
-        raise TypeError(f"{what} is the path of a directory, not {path!r}")
     return local(what, path).absolute()
 
 
