@@ -42,6 +42,14 @@ def copied(record: Any) -> Any:
     return _pickled(record)
 
 
+def copied_or_same(record: Any) -> Any:
+    """A copy, or the record itself where there is none."""
+    try:
+        return copied(record)
+    except UncopiedError:
+        return record
+
+
 def _pickled(record: Any) -> Any:
     if isinstance(record, Iterator):
         raise UncopiedError("An iterator cannot be looked at: each look takes from it what comes next", remedy="Look at what it gives, in a list.")

@@ -636,13 +636,6 @@ def test_files_that_the_crash_has_left_behind(dbg: Any, lines: Any, tmp_path: Pa
 # ---- dead letters -----------------------------------------------------------------------------------------------------
 
 
-class ParseError(Exception):
-    """As many are written: what it is made of is not what it is called with, so it is pickled, and not unpickled."""
-
-    def __init__(self, line: str, why: str) -> None:
-        super().__init__(f"{line}: {why}")
-
-
 def test_a_letter_that_cannot_be_unpickled_takes_no_other_along(dbg: Any, tmp_path: Path) -> None:
     def bad(record: Any) -> None:
         raise ValueError(record)
@@ -687,8 +680,19 @@ def test_letters_go_into_directories_of_this_machine_alone(where: str, dbg: Any,
 def test_letters_have_to_be_a_directory(dbg: Any, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     for path in (tmp_path / "file", tmp_path / "file" / "below"):
-        with pytest.raises(StoreError, match="Dead letters cannot be written.*Name a directory"):
+        with pytest.raises(StoreError, match=r"Dead letters cannot be written.*Name a directory"):
             dbg.capture(on_crash="skip", letters=path).__enter__()
     for use in (lambda: dbg.capture(on_crash="skip", letters=b"dead").__enter__(), lambda: bigdebug.read_letters(b"dead")):  # type: ignore[arg-type]
         with pytest.raises(TypeError, match="is the path of a directory, not b'dead'"):
             use()
+
+
+def test_a_repair_that_changes_what_it_is_given_does_not_change_what_is_told(dbg: Any, tmp_path: Path) -> None:
+    def repair(record: dict[str, int]) -> dict[str, int]:
+        record["a"] = 1
+        return record
+
+    with dbg.capture(on_crash=repair, letters=tmp_path) as run:
+        assert dbg.context.parallelize([{"b": 0}], 1).map(lambda record: record["a"]).collect() == [1]
+    assert [culprit.record for culprit in run.culprits] == [{"b": 0}]
+    assert [letter.record for letter in bigdebug.read_letters(tmp_path)] == [{"b": 0}]

@@ -188,6 +188,9 @@ def test_what_cannot_go_on_fails_as_spark_does_and_says_why(dbg: Any, flights: A
     with pytest.raises(Exception, match="invalid literal") as raised, dbg.capture(on_crash=lambda row: row.nothing):
         flights.select("id", plain("dep")).collect()
     assert any("could not go on" in note and "nothing" in note for note in raised.value.__notes__)
+    with pytest.raises(Exception, match="invalid literal") as raised, dbg.capture(on_crash=lambda row: {"2": row}[row.id + "?"]):
+        flights.select("id", plain("dep")).collect()
+    assert any("could not go on: The repair of Row(id='2'" in note and "raised KeyError: '2?'" in note for note in raised.value.__notes__)
 
 
 def test_letters_that_cannot_be_written_are_reported(dbg: Any, flights: Any, tmp_path: Path) -> None:

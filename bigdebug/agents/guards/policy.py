@@ -12,6 +12,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from bigdebug.agents.copies import copied_or_same
 from bigdebug.agents.frames import Dumps
 from bigdebug.agents.guards.cell import elsewhere
 from bigdebug.agents.guards.crash import Place, Raised, raised_as
@@ -183,7 +184,7 @@ class Deciding(Guard):
             return problem, ((self._function(choice.fix), given),)
         if choice.repair is not None and replaces:
             try:
-                return problem, ((None, self._function(choice.repair)(given)),)
+                return problem, ((None, self._function(choice.repair)(copied_or_same(given))),)  # it may change what it is given, and give that
             except crashes() as worse:
                 return UnrepairedError(problem, worse), ()
         if not choice.skips:

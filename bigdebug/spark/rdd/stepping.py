@@ -6,7 +6,7 @@ import pdb
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from bigdebug.agents.copies import UncopiedError, copied
+from bigdebug.agents.copies import UncopiedError, copied, copied_or_same
 from bigdebug.agents.guards.crash import raised_as
 from bigdebug.agents.guards.flight import ENDED
 from bigdebug.agents.guards.inflight import crashes
@@ -79,11 +79,11 @@ class Stepping:
         given = self._called(step.function, record)
         # A function may give one object again and again, and change it in between.
         if isinstance(step, Map):
-            outputs.append(_for_itself(given)[0])
+            outputs.append(copied_or_same(given))
         elif isinstance(step, FlatMap):
-            outputs.extend(_for_itself(each)[0] for each in given)
+            outputs.extend(map(copied_or_same, given))
         elif given:
-            outputs.append(_for_itself(record)[0])
+            outputs.append(copied_or_same(record))
 
     def _called(self, function: Callable[[Any], Any], record: Any) -> Any:
         return pdb.Pdb().runcall(function, record) if self._debug else function(record)

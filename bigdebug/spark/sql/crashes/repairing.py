@@ -6,7 +6,9 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+from bigdebug.agents.copies import copied_or_same
 from bigdebug.errors import ReplayError
+from bigdebug.outside import from_outside, said
 from bigdebug.shown import shown
 from bigdebug.spark.sql.crashes.blamed import Input
 from bigdebug.spark.sql.crashes.telling import Key, key_of
@@ -39,13 +41,24 @@ class Repairing:
         return [] if self.function is None else [culprit for culprit in new if own_key(culprit) not in self._repaired]
 
     def repair(self, new: Sequence[CrashCulprit]) -> None:
-        """Put what the user's function gives in their place. Raises ReplayError for one that crashes as that in whose place it came."""
+        """Put what the user's function gives in their place. Raises ReplayError for one that crashes as that in whose place it came, and where the function raises."""
         assert self.function is not None
         if same := next((culprit for culprit in new if own_key(culprit) in self._repaired), None):
             raise ReplayError(f"The row that repair gives in the place of {shown(same.record)} crashes as that did", remedy="Give another one, or skip=True.")
         self._repaired.update(map(own_key, new))
         for culprit in new:
-            self._beside(culprit).append(self.function(culprit.record))
+            self._beside(culprit).append(self._given(self.function, culprit.record))
+
+    @staticmethod
+    def _given(function: Callable[[Any], Any], row: Any) -> Any:
+        try:
+            return function(copied_or_same(row))
+        except Exception as problem:
+            if from_outside(problem):
+                raise
+            raise ReplayError(
+                f"The repair of {shown(row)} raised {type(problem).__name__}: {said(problem)}", remedy="Give a function that takes such rows, too, or skip=True.",
+            ) from problem
 
     def _beside(self, culprit: CrashCulprit) -> list[Any]:
         """The rows among which one comes in the place of a culprit, of which that is decided now."""
