@@ -120,6 +120,18 @@ def test_values_of_all_types(dbg: Any, spark: Any, tmp_path: Path) -> None:
         assert step.incomplete == ()
 
 
+@pytest.mark.parametrize("form", ["parquet", "csv", "text"])
+def test_a_folder_whose_name_is_a_pattern_to_spark(dbg: Any, numbers: Any, tmp_path: Path, form: str) -> None:
+    for folder in ("out[1]", "a{b,c}?*", "g\\x"):
+        frame = numbers.repartition(2, "i").select(F.col("i").cast("string")) if form == "text" else numbers.repartition(2, "i")
+        step = saved(dbg, lambda frame=frame, folder=folder: frame.write.format(form).save(str(tmp_path / folder)))
+        assert len(step.writes) == 2
+        found = step.forward([Located.of(str(tmp_path / "numbers.csv"), Unit.ROW, [3])])
+        assert len(found) == 1
+        assert told(step.backward(found)) == {"numbers.csv": [3]}
+        assert told(step.backward(all_of(step))) == {"numbers.csv": list(range(12))}
+
+
 def test_rows_that_are_equal_are_all_told_and_said_so(dbg: Any, numbers: Any, tmp_path: Path) -> None:
     step = saved(dbg, lambda: numbers.select("k").write.parquet(str(tmp_path / "out")))
     [written] = step.writes

@@ -336,7 +336,7 @@ def test_strict_readers_of_all_kinds_go_on(case: str, dbg: Any, spark: Any, tmp_
     lines, options, form, schema, bad = STRICT[case]
     for folder, gone in (("all", []), ("fine", bad)):
         (tmp_path / folder).mkdir()
-        for name in ("a b[1]%20.txt", "b"):
+        for name in ("a b[1]%20.txt", "b[2]"):
             (tmp_path / folder / name).write_text("\r\n".join([line for number, line in enumerate(lines, 1) if number not in gone]) + "\r\n")
 
     def query(folder: str) -> Any:

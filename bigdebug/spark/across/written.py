@@ -18,6 +18,7 @@ from bigdebug.errors import UntraceableError
 from bigdebug.spark.across.folders import File
 from bigdebug.spark.across.leaffiles import cutting
 from bigdebug.spark.across.targets import FORMS, Column, Target
+from bigdebug.spark.sql.formats import literal
 
 _NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
 
@@ -137,14 +138,15 @@ _QUERIES: Mapping[str, Callable[[Target, _Named, Collection[int]], list[Values]]
 
 def frame_of(spark: Any, target: Target, schema: StructType, paths: Sequence[str]) -> Any:
     """The rows of files as a DataFrame: each of them by its number in the file. ``schema`` is the query's. No job."""
+    reading, given = spark.read, list(map(literal, paths))
     if target.form == "csv":
         strings = StructType([StructField(f"c{i}", StringType()) for i in range(len(data_of(target)))])
-        return spark.read.format("csv").options(**_reading_csv(target)).schema(strings).load(list(paths))
+        return reading.format("csv").options(**_reading_csv(target)).schema(strings).load(given)
     if target.form in ("json", "text"):
         known = {name: value for name in ("lineSep", "encoding") if (value := target.option(name))}
-        return spark.read.format("text").options(**known).schema("value STRING").load(list(paths))
+        return reading.format("text").options(**known).schema("value STRING").load(given)
     fields = [StructField(column.name, _kind(spark, schema, column)) for column in data_of(target)]
-    return spark.read.format(target.form).schema(StructType(fields)).load(list(paths))
+    return reading.format(target.form).schema(StructType(fields)).load(given)
 
 
 def of_files(target: Target, columns: Sequence[Values], loose: Collection[int]) -> list[Values]:

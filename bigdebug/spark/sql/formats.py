@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from bigdebug.spark.sql.plans.catalyst import Catalyst
@@ -20,7 +21,18 @@ JSON = "JsonFileFormat"
 PARSED = frozenset({CSV, JSON, "XmlFileFormat"})
 """Formats whose records may be malformed."""
 
+_PATTERN = re.compile(r"[\\{}\[\]*?]")
+"""What makes a pattern of a path."""
+
 _CORRUPT = "columnNameOfCorruptRecord"
+
+
+def literal(path: str) -> str:
+    """A path as it is to be given to Spark's readers, so that it is the one file of this name: to them ``[1]`` would be one of several.
+
+    Their own option for that (``__globPaths__``) lists each path as often as there are such ones.
+    """
+    return _PATTERN.sub(r"\\\g<0>", path)
 
 
 def reader_of(leaf: Node) -> Any:

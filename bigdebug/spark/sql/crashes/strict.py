@@ -13,7 +13,7 @@ from bigdebug.errors import UntraceableError
 from bigdebug.model import POSITION_BITS
 from bigdebug.spark.sql.actions import unheard
 from bigdebug.spark.sql.crashes.trials import Trial
-from bigdebug.spark.sql.formats import PARSED, format_of, is_csv, option, reader_of
+from bigdebug.spark.sql.formats import PARSED, format_of, is_csv, literal, option, reader_of
 from bigdebug.spark.sql.frame_runs import FrameRuns
 from bigdebug.spark.sql.leaf import Leaf
 from bigdebug.spark.sql.lineage_frame import LineageFrame, lineage_of
@@ -25,9 +25,6 @@ _SCAN = "org.apache.spark.sql.execution.FileSourceScanExec"
 
 _OF_FILES = {"header", "mode", "path", "paths", "multiline", "linesep", "inferschema", "encoding", "charset"}
 """Options that are not of how one line is parsed, or that are said otherwise here."""
-
-_GLOBS = "__globPaths__"
-"""Spark's own option for paths that are what they are: ``[1]`` in the name of a file would be one of several."""
 
 _OTHER_SHAPES = ("singleVariantColumn", "explodeEmbeddedArray")
 """Options with which a record is no struct of the columns."""
@@ -162,8 +159,8 @@ def _check(catalyst: Catalyst, reader: Any, scan: Any) -> None:
 def _text_of(catalyst: Catalyst, reader: Any, scan: Any) -> Any:
     """The lines of the files that a scan reads, as a DataFrame."""
     files = sorted({file.toPath().toString() for part in catalyst.items(scan.inputRDDs().head().filePartitions()) for file in part.files()})
-    reading, separator = catalyst.spark.read.option("recursiveFileLookup", "true").option(_GLOBS, "false"), option(reader, "lineSep")
-    return (reading.option("lineSep", separator) if separator else reading).text(files)
+    reading, separator = catalyst.spark.read.option("recursiveFileLookup", "true"), option(reader, "lineSep")
+    return (reading.option("lineSep", separator) if separator else reading).text(list(map(literal, files)))
 
 
 class _Parser(NamedTuple):
