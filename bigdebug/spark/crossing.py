@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow as pa
 from pyspark.sql import DataFrame, Row
 
-from bigdebug.errors import UnknownOperatorError
+from bigdebug.errors import SourceChangedError, UnknownOperatorError
 from bigdebug.graph import Operator
 from bigdebug.spark.bars import counted
 from bigdebug.spark.equal import check_records, equal_records, equal_rows
@@ -24,6 +24,7 @@ from bigdebug.spark.seams import Seams
 from bigdebug.spark.sql.failures import is_cancelled
 from bigdebug.spark.sql.lineage_frame import LineageFrame, lineage_of
 from bigdebug.spark.sql.plans.catalyst import same_query
+from bigdebug.spark.sql.questions import Questions
 from bigdebug.spark.sql.recorder import FrameRecorder
 from bigdebug.spark.sql.records import Found
 from bigdebug.trace.culprits import Culprits
@@ -125,6 +126,7 @@ class Crossing:
 
         def find() -> Found:
             before.check()  # or the records of now would be taken for those of then
+            _check_same_files(before, after)
             return dict.fromkeys(places, start._at(bottom))
 
         return LineageFrame(whole.run, places, find, places).goNextAll()
@@ -197,6 +199,16 @@ class Crossing:
             here = trace_of(self._recorder, whole.run, operator).at(rids_of(places))
             reached.update(map(int, here.forward_to(rdd).rids()))
         return sorted(reached)
+
+
+def _check_same_files(before: Questions, after: Questions) -> None:
+    """Raise SourceChangedError if a source of the first query had other files for the second: a record is named by the number of its file among them."""
+    known = {leaf.files for leaf in after.leaves.values()}
+    for leaf in before.leaves.values():
+        if leaf.files not in known:
+            raise SourceChangedError(
+                f"{leaf.dataset} had other files when one of the two queries ran, so no trace leads from one to the other", remedy="Run both again under capture.",
+            )
 
 
 def _no_way(direction: str, trace: Any, goal: Any) -> UnknownOperatorError:

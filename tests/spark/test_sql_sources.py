@@ -7,7 +7,7 @@ import random
 import shutil
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
@@ -272,18 +272,92 @@ def test_a_source_that_cannot_be_read_again_is_refused_or_kept(dbg: Any, spark: 
         assert sum(r.t for r in back.collect()) == pytest.approx(row.s)
 
 
-def test_files_that_were_added(dbg: Any, spark: Any) -> None:
-    spark.range(10).selectExpr("id", "id % 2 k").coalesce(1).write.mode("overwrite").saveAsTable("growing")
-    try:
-        frame = spark.table("growing").groupBy("k").count()
-        with dbg.capture():
-            frame.collect()
-        assert dbg.lineage(frame).where({"k": 0}).goBackAll()["growing"].count() == 5
-        spark.sql("insert into growing values (100, 0)")
-        with pytest.raises(SourceChangedError, match="was not there when the query ran"):
-            dbg.lineage(frame).where({"k": 0}).goBackAll()["growing"].collect()
-    finally:
+@pytest.fixture
+def growing(spark: Any) -> Iterator[str]:
+    spark.range(10).selectExpr("id", "id % 2 k", "id % 3 part").coalesce(1).write.mode("overwrite").saveAsTable("growing")
+    yield "growing"
+    spark.sql("drop table growing")
+
+
+def grow(spark: Any) -> None:
+    spark.sql("insert into growing values (100, 0, 1), (200, 0, 7)")
+
+
+QUERIES: dict[str, Callable[[Any], Any]] = {
+    "a group": lambda spark: spark.table("growing").groupBy("k").count(),
+    "twice": lambda spark: spark.table("growing").alias("one").join(spark.table("growing").alias("other"), "id").groupBy("one.k").count(),
+    "subqueries": lambda spark: spark.sql("select k, count(*) count from growing where id in (select id from growing) and id <= (select max(id) from growing) group by k"),
+    "a view": lambda spark: spark.sql("with w as (select * from growing), v as (select * from w union all select * from w) select k, count(*) count from v group by k"),
+}
+
+
+@pytest.mark.parametrize("query", QUERIES)
+@pytest.mark.parametrize("parted", [False, True])
+@pytest.mark.parametrize("asked", [False, True])
+def test_files_that_were_added_are_none_of_the_query(asked: bool, parted: bool, query: str, dbg: Any, spark: Any, growing: str) -> None:
+    """Whether something was asked before or not: Spark sees an INSERT in all DataFrames of the table."""
+    if parted:
         spark.sql("drop table growing")
+        spark.range(10).selectExpr("id", "id % 2 k", "id % 3 part").write.partitionBy("part").saveAsTable("growing")
+    frame = QUERIES[query](spark)
+    with dbg.capture() as run:
+        rows = frame.collect()
+    expected = set(range(10)) if query == "subqueries" else {0, 2, 4, 6, 8}  # of a subquery, all counts
+    if asked:
+        assert {row.id for row in dbg.lineage(run).where({"k": 0}).goBackAll()["growing"].collect()} == expected
+    grow(spark)
+    assert {row.id for row in dbg.lineage(run).where({"k": 0}).goBackAll()["growing"].collect()} == expected
+    assert sorted(dbg.lineage(run).collect()) == sorted(rows)
+    source = dbg.lineage(run).goBackAll()["growing"]
+    assert {row.k for row in source.where("id = 4").goNextAll().collect()} == ({0, 1} if query == "subqueries" else {0})
+    assert source.where("id = 100").count() == 0
+    again = dbg.lineage(run).goBackAll().replay()
+    assert sorted(again.collect()) == sorted(rows)
+    assert dbg.lineage(run).where({"k": 0}).back_to(frame).count() == 1
+    spark.sql("insert overwrite growing select 5 id, 0 k, 5 part")
+    with pytest.raises(SourceChangedError, match="is gone"):
+        dbg.lineage(run).where({"k": 0}).goBackAll().count()
+
+
+def test_what_is_compared_with_a_replay_is_the_query_of_then(dbg: Any, spark: Any, growing: str) -> None:
+    frame = spark.table(growing).groupBy("k").count()
+    with dbg.capture() as run:
+        frame.collect()
+    without = dbg.lineage(run).goBackAll()["growing"].where("id = 4").replay(exclude=True)
+    grow(spark)
+    assert [(row.k, row["count"]) for rows in (without.compare().removed, without.compare().added) for row in rows] == [(0, 5), (0, 4)]
+
+
+def test_a_dataframe_of_which_no_run_was_captured_is_asked_as_it_is_now(dbg: Any, spark: Any, growing: str) -> None:
+    frame = spark.table(growing).where("k = 0")
+    assert dbg.lineage(frame).goBackAll().count() == 5
+    grow(spark)
+    assert dbg.lineage(frame).goBackAll().count() == frame.count() == 7
+
+
+def test_names_of_other_files_lead_nowhere(dbg: Any, spark: Any, growing: str) -> None:
+    """A record is named by the number of its file among those of the query."""
+    totals = spark.table(growing).groupBy("k").count()
+    with dbg.capture():
+        totals.collect()
+    grow(spark)
+    with pytest.raises(SourceChangedError, match="growing had other files when one of the two"):
+        dbg.lineage(spark.table(growing)).where("id = 4").forward_to(totals).collect()
+
+
+def test_what_is_cached_of_a_table_with_files_that_were_added_is_not_read(dbg: Any, spark: Any, growing: str) -> None:
+    frame = spark.table(growing).groupBy("k").count()
+    with dbg.capture() as run:
+        frame.collect()
+    cached = spark.table(growing).groupBy("k").count().cache()
+    try:
+        cached.count()
+        grow(spark)
+        with pytest.raises(SourceChangedError, match="was not there when the query ran"):
+            dbg.lineage(run).where({"k": 0}).collect()
+    finally:
+        cached.unpersist()
+    assert [row["count"] for row in dbg.lineage(run).where({"k": 0}).collect()] == [5]
 
 
 def test_files_that_were_added_after_a_dataframe_was_first_run(dbg: Any, spark: Any) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,9 +28,16 @@ class Conditions:
     jsession: Any
     stamps: Mapping[str, Stamp]
 
-    def check(self, catalyst: Catalyst, listings: Sequence[Any]) -> None:
-        """Raise SourceChangedError if a file of the query's sources is not what it was, or was not there."""
-        if added := {path for listing in listings for path in listed(catalyst, listing)} - self.stamps.keys():
+    def added(self, catalyst: Catalyst, listings: Sequence[Any]) -> set[str]:
+        """The files in some listings that the query did not list."""
+        return {path for listing in listings for path in listed(catalyst, listing)} - self.stamps.keys()
+
+    def check(self, catalyst: Catalyst, listings: Sequence[Any], read: Callable[[], Sequence[Any]]) -> None:
+        """Raise SourceChangedError if a file that the query read is not what it was, or if one is read besides.
+
+        ``listings`` are those of the query's sources, ``read`` those of what is read in their place: it is asked where there is more in the first.
+        """
+        if self.added(catalyst, listings) and (added := self.added(catalyst, read())):
             raise SourceChangedError(f"{min(added)} was not there when the query ran", remedy="Run the query again under capture.")
         for path, stamp in self.stamps.items():
             now = _now(catalyst, path)

@@ -51,11 +51,13 @@ class FrameRuns:
         return self._program.armed
 
     def asked(self, frame: Any) -> FrameRun:
-        """The latest run of a DataFrame; a new one, of no action, if there is none."""
+        """The latest run of a DataFrame; a new one, of no action, if there is none, or if Spark lists more files for it since there was one of none."""
         answering(self.spark.sparkContext)
         for run in reversed(self.runs):
             if same_query(run.frame, frame):
-                return run
+                if run.action != NO_ACTION or not run.questions.moved:
+                    return run
+                self.forget(run)
         run = self.aside(frame, called(frame))
         self.add(run)
         return run

@@ -50,11 +50,19 @@ def _listings(leaves: list[Node]) -> Iterator[Any]:
             yield reader.location()
 
 
+def itself(catalyst: Catalyst, listing: Any) -> Any:
+    """What knows the files: of a table with partitions, of which the catalog knows, another listing. Spark remembers what it lists of them."""
+    return listing.filterPartitions(catalyst.seq([])) if catalyst.is_a(listing, f"{_DATASOURCES}.CatalogFileIndex") else listing
+
+
+def is_in_memory(catalyst: Catalyst, listing: Any) -> bool:
+    """Whether a listing is of what is in folders, and of no log of a stream or another format's."""
+    return catalyst.is_a(listing, f"{_DATASOURCES}.InMemoryFileIndex")
+
+
 def listed(catalyst: Catalyst, listing: Any) -> dict[str, Listed | None]:
     """The files of a listing, by their paths as Hadoop writes them, in one call; None of a file of which it does not tell."""
-    if catalyst.is_a(listing, f"{_DATASOURCES}.CatalogFileIndex"):
-        # Of a table with partitions; Spark remembers what it lists of them.
-        listing = listing.filterPartitions(catalyst.seq([]))
+    listing = itself(catalyst, listing)
     if not catalyst.is_a(listing, f"{_DATASOURCES}.PartitioningAwareFileIndex"):
         return {catalyst.jvm.org.apache.hadoop.fs.Path(catalyst.jvm.java.net.URI(uri)).toString(): None for uri in catalyst.files(listing)}
     statuses = listing.allFiles()

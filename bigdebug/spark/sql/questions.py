@@ -22,9 +22,10 @@ from bigdebug.spark.sql.kept import holding
 from bigdebug.spark.sql.leaf import Leaf
 from bigdebug.spark.sql.leaves import leaves_of
 from bigdebug.spark.sql.levels import OPAQUE
-from bigdebug.spark.sql.listings import listings_of
+from bigdebug.spark.sql.listings import cached_listings_of, listings_of
 from bigdebug.spark.sql.malformed import check_malformed
 from bigdebug.spark.sql.misses import with_misses
+from bigdebug.spark.sql.pinned import pinned, pinned_query
 from bigdebug.spark.sql.plans.arrivals import Unsettled, inexact
 from bigdebug.spark.sql.plans.catalyst import Catalyst
 from bigdebug.spark.sql.plans.determinism import check_expressions
@@ -68,7 +69,7 @@ class Questions:
         self._spark = spark
         self._frame = frame
         self._given = given
-        self._plan = Catalyst.plan(frame)
+        self._analyzed = Catalyst.plan(frame)
         self._executed = root
         self._conditions = conditions
         self._steps: dict[frozenset[int], Steps] = {}
@@ -106,7 +107,22 @@ class Questions:
     def check(self) -> None:
         """Raise SourceChangedError if a file is not what it was when the query read it, IncompleteLineageError without Spark."""
         answering(self._spark.sparkContext)
-        self._conditions.result().check(self.catalyst, self._listings)
+        self._conditions.result().check(self.catalyst, self._listings, self._read)
+
+    def _read(self) -> list[Any]:
+        """The listings that questions read, and those of which they would be given what Spark has cached."""
+        return [*listings_of(self.catalyst, self._plan), *cached_listings_of(self.catalyst, self._plan)]
+
+    @property
+    def moved(self) -> bool:
+        """Whether Spark lists files for the DataFrame by now that the query did not read."""
+        return bool(self._conditions.result().added(self.catalyst, self._listings))
+
+    @property
+    def query(self) -> DataFrame:
+        """The query over the files that it read: the DataFrame itself, if these are what Spark lists for it."""
+        made: DataFrame = self.users.frame(self._plan) if self.moved else self._frame
+        return made
 
     def indexed(self) -> Steps | None:
         """The steps whose levels are all indexed by now, both ways; None if some are not. Costs nothing.
@@ -120,11 +136,17 @@ class Questions:
 
     @cached_property
     def _listings(self) -> list[Any]:
-        return listings_of(self.catalyst, self._plan)
+        return listings_of(self.catalyst, self._analyzed)
+
+    @_Once
+    def _plan(self) -> Node:
+        """The plan over the files that the query read: Spark sees an INSERT in that of the DataFrame."""
+        return pinned(self.catalyst, self._analyzed, self.stamps)
 
     @_Once
     def root(self) -> PlanOperator:
-        return with_misses(self.catalyst, quiet(self.catalyst, self._executed or read(self.catalyst, self._plan)))
+        executed = self._executed and pinned_query(self.catalyst, self._executed, self.stamps)
+        return with_misses(self.catalyst, quiet(self.catalyst, executed or read(self.catalyst, self._plan)))
 
     @_Once
     def _held(self) -> PlanOperator:
@@ -159,7 +181,7 @@ class Questions:
 
     def _operators_of(self, frame: DataFrame) -> list[int]:
         """Of operators that give the same rows one after the other, the last."""
-        plan = quiet(self.catalyst, read(self.catalyst, Catalyst.plan(frame))).node
+        plan = quiet(self.catalyst, read(self.catalyst, pinned(self.catalyst, Catalyst.plan(frame), self.stamps))).node
         found = [operator for operator in self.root if operator.node.sameResult(plan)]
         return [operator.id for operator in found if not any(operator in above.parents for above in found)]
 

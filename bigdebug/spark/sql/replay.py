@@ -98,7 +98,7 @@ class FrameReplay:
         run, trace = self._trace.run, self._trace
         if self._exclude:
             with bounded():
-                return compared(unheard(run.frame, "collect"), self.collect())
+                return compared(unheard(run.questions.query, "collect"), self.collect())
         before = trace if trace.operators == (run.subject,) else trace.goNextAll()
         return compared(before.collect(), self.collect())
 

@@ -146,7 +146,8 @@ class FrameDiagnosis:
     @cached_property
     def _asked(self) -> Any:
         """The query that the action made."""
-        return self._run.frame.groupBy().count() if self._counts else self._run.frame
+        query = self._run.questions.query
+        return query.groupBy().count() if self._counts else query
 
     @cached_property
     def _steps(self) -> list[Step]:

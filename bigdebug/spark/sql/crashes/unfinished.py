@@ -125,9 +125,9 @@ class Unfinished:
             return False
         try:
             self._run.questions.check()
+            return not self._run.questions.moved
         except BigdebugError:  # they are others now
             return False
-        return True
 
     def runs_there(self, node: Node) -> bool:
         """Whether all that a node computes of the rows below it, it computes in the stage that reads them."""
