@@ -10,7 +10,8 @@ import pytest
 
 import bigdebug
 from bigdebug import actors
-from bigdebug.errors import BigdebugError
+from bigdebug.errors import BigdebugError, IncompleteLineageError, SourceChangedError
+from bigdebug.trace.across.located import Located, Unit
 from bigdebug.trace.saved.checks import check
 from tests.spark.fresh import fresh
 
@@ -121,3 +122,49 @@ def test_a_trace_of_a_saved_run_starts_a_flow(dbg: Any, made: Any, tmp_path: Pat
     [source] = [known.located for known in opened.pipeline.backward(trace).sources]
     assert source.path == str(tmp_path / "orders.csv")
     assert len(source.positions) == len([i for i in range(24) if i % 5 and i % 4 == 1])
+
+
+@pytest.fixture
+def replaced(dbg: Any, spark: Any, tmp_path: Path) -> Any:
+    """The steps that wrote four partitions, and one of these anew."""
+    (tmp_path / "src.csv").write_text("".join(f"k{i % 4},{i}\n" for i in range(20)))
+    source = spark.read.schema("k string, s string").csv(str(tmp_path / "src.csv")).select("s", "k")
+    spark.conf.set("spark.sql.sources.partitionOverwriteMode", "dynamic")
+    try:
+        with dbg.capture("all") as every:
+            source.coalesce(1).write.partitionBy("k").parquet(str(tmp_path / "out"))
+        with dbg.capture("one") as one:
+            source.where("k = 'k1'").coalesce(1).write.mode("overwrite").partitionBy("k").parquet(str(tmp_path / "out"))
+    finally:
+        spark.conf.unset("spark.sql.sources.partitionOverwriteMode")
+    return every.latest, one.latest
+
+
+def test_of_a_write_of_which_one_file_was_replaced_the_others_are_known(dbg: Any, replaced: Any, tmp_path: Path) -> None:
+    """Live and saved: rows of the others are told as ever, all of the one that was replaced is taken where a row may have been in it, and a note names it."""
+    def told(flow: Any) -> Any:
+        return {known.located.path: (known.located.unit.value, known.located.positions.tolist()) for known in flow.files}, flow.exact, list(map(str, flow.notes))
+
+    source, [standing], [new] = str(tmp_path / "src.csv"), (tmp_path / "out" / "k=k2").glob("*.parquet"), (tmp_path / "out" / "k=k1").glob("*.parquet")
+    opened = bigdebug.open(dbg.save(tmp_path / "saved", list(replaced), lineage=True))
+    [gone] = [extent.path for step in dbg.pipeline.steps if step.name == "all" for extent in step.writes if "k=k1" in extent.path]
+    for session in (dbg, opened):
+        assert told(session.pipeline.backward(str(standing), rows=[0])) == ({str(standing): ("row", [0]), source: ("row", [2])}, True, [])
+        assert told(session.pipeline.forward(source, lines=[3])) == ({source: ("row", [2]), str(standing): ("row", [0])}, True, [])
+        files, exact, notes = told(session.pipeline.forward(source, lines=[2]))
+        assert files == {source: ("row", [1]), gone: ("whole", [0]), str(new): ("row", [0])}
+        assert not exact
+        assert [note for note in notes if gone in note and "has been changed since 'all' wrote it, and which of its records these are is not known" in note] == notes
+        assert told(session.pipeline.backward(str(new), rows=[0]))[1:] == (True, [])
+        [step] = [step for step in session.pipeline.steps if step.name == "all"]
+        with pytest.raises(SourceChangedError, match="has been changed since 'all' wrote it"):
+            step.backward([Located.of(gone, Unit.ROW, [0])])
+
+
+def test_of_a_write_of_which_nothing_stands_the_remedy_is_not_what_was_just_done(dbg: Any, replaced: Any, tmp_path: Path) -> None:
+    for file in (tmp_path / "out").glob("*/*.parquet"):
+        file.write_bytes(b"something else")
+    opened = bigdebug.open(dbg.save(tmp_path / "saved", list(replaced), lineage=True))
+    [step] = [step for step in opened.pipeline.steps if step.name == "all"]
+    with pytest.raises(IncompleteLineageError, match=r"was not saved: .* has been changed since 'all' wrote it\. Run the job again under capture\.$"):
+        step.backward([Located.of(step.writes[0].path, Unit.ROW, [0])])

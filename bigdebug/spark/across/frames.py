@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from bigdebug.errors import NondeterminismError, SourceChangedError
 from bigdebug.shown import counted
@@ -24,8 +25,22 @@ from bigdebug.spark.sql.frame_runs import FrameRuns
 from bigdebug.spark.sql.lineage_frame import LineageFrame, lineage_of
 from bigdebug.spark.sql.runs import FrameRun
 from bigdebug.store.ranges import spread
-from bigdebug.trace.across.located import Extent, Located
+from bigdebug.trace.across.located import Extent, Located, Unit
+from bigdebug.trace.across.step import all_taken, changed_since
 from bigdebug.trace.names import distinct
+
+
+class Written(NamedTuple):
+    """The names of all rows of a result, and where all that was written stands; and the pairs of one of each that are the same row, by number.
+
+    ``elsewhere`` has by file that has been changed since the rows that it may have had, by number.
+    """
+
+    names: Any
+    rows: np.ndarray[Any, Any]
+    places: Places
+    chosen: np.ndarray[Any, Any]
+    elsewhere: Mapping[str, np.ndarray[Any, Any]]
 
 
 class FrameStep(RunStep[FrameRun, LineageFrame]):
@@ -37,6 +52,7 @@ class FrameStep(RunStep[FrameRun, LineageFrame]):
         super().__init__(session, run, ending, sources)
         self._frames = frames
         self._notes: dict[str, None] = {}
+        self._taken: tuple[str, ...] = ()
         self._read: dict[tuple[str, ...], FrameRun] = {}
 
     @cached_property
@@ -47,10 +63,11 @@ class FrameStep(RunStep[FrameRun, LineageFrame]):
 
     @property
     def incomplete(self) -> Sequence[str]:
-        """Also what questions found out until now."""
-        return (*self.run.incomplete, *self._trouble, *self._sources.incomplete(self.run), *self._notes)
+        """Also what questions found out until now, and of which files the last one took all."""
+        return (*self.run.incomplete, *self._trouble, *self._sources.incomplete(self.run), *self._notes, *self._taken)
 
     def backward(self, outputs: Sequence[Located]) -> Sequence[Located]:
+        self._taken = ()
         if not self.reads or not self._files:
             return ()
         wanted = {one.path: one.positions for one in outputs if len(one)}
@@ -71,6 +88,7 @@ class FrameStep(RunStep[FrameRun, LineageFrame]):
         return self._sources.back(lineage_of(self.run).standing_at({self.run.subject: distinct(names)}))
 
     def forward(self, inputs: Sequence[Located]) -> Sequence[Located]:
+        self._taken = ()
         found = self._sources.ahead(self.run, inputs)
         return () if found is None else self._located(found)
 
@@ -89,15 +107,19 @@ class FrameStep(RunStep[FrameRun, LineageFrame]):
         """The columns of what it wrote."""
         return self._target.columns
 
-    def written(self, stops: frozenset[int] = frozenset()) -> tuple[Any, np.ndarray[Any, Any], Places, np.ndarray[Any, Any]]:
-        """All rows of the result and all that was written, by two jobs: names, and places; and the pairs of one of each that are the same row, by number.
+    def written(self, stops: frozenset[int] = frozenset(), standing: bool = False) -> Written:
+        """All rows of the result and all that was written, by two jobs.
 
-        Names are those that traces have which stop at operators ``stops`` besides. Raises NondeterminismError where one is not among the others.
+        Names are those that traces have which stop at operators ``stops`` besides. Raises NondeterminismError where a row is not among the others, and
+        SourceChangedError where a file has been changed; if only what is ``standing`` is asked for, where all have.
         """
+        gone = self._changed() if standing else []
         names, keys = self._result(None, stops).read()
-        at, found = self._read_of(self._files, None)
+        at, found = self._read_of([file for file in self._files if file not in gone], None)
         mine, theirs = keys.codes(found)
-        if len(lost := np.setxor1d(mine, theirs)):
+        elsewhere = self._elsewhere(keys, gone)
+        certain = ~np.logical_or.reduce(list(elsewhere.values())) if gone else np.ones(len(keys), bool)
+        if len(lost := np.union1d(np.setdiff1d(theirs, mine), np.setdiff1d(mine[certain], theirs))):
             raise NondeterminismError(
                 f"{counted(len(lost))} of what was written the query does not give now, or the other way around", value=self.name,
                 remedy="Its order or its functions do not settle the result: write what does not change, df.localCheckpoint() before.",
@@ -105,7 +127,10 @@ class FrameStep(RunStep[FrameRun, LineageFrame]):
         self._compare(theirs, "a row that was written")
         order = np.argsort(mine, kind="stable")
         first, last = np.searchsorted(mine[order], theirs, "left"), np.searchsorted(mine[order], theirs, "right")
-        return names, order[spread(first, last - first)], at, np.repeat(np.arange(len(theirs)), last - first)
+        return Written(
+            names, order[spread(first, last - first)], at, np.repeat(np.arange(len(theirs)), last - first),
+            {path: np.flatnonzero(rows) for path, rows in elsewhere.items()},
+        )
 
     # ---- between files and rows ---------------------------------------------------------------------------------
 
@@ -113,7 +138,8 @@ class FrameStep(RunStep[FrameRun, LineageFrame]):
         return cut_by(target)
 
     def _located(self, rows: LineageFrame) -> list[Located]:
-        """Where rows of the result stand in the files."""
+        """Where rows of the result stand in the files; all of those that have been changed, if they may have had some."""
+        self._taken = ()
         if not self._files:
             return []
         names = rows.standing.get(self.run.subject)
@@ -122,16 +148,36 @@ class FrameStep(RunStep[FrameRun, LineageFrame]):
         _, keys = self._result(names).read()
         if not len(keys):
             return []
-        at, found = self._read_of(self._files, None, keys)
+        gone = self._changed()
+        at, found = self._read_of([file for file in self._files if file not in gone], None, keys)
         mine, theirs = keys.codes(found)
-        if len(lost := np.setdiff1d(mine, theirs)):
+        elsewhere = {path: rows for path, rows in self._elsewhere(keys, gone).items() if rows.any()}
+        certain = ~np.logical_or.reduce([np.zeros(len(keys), bool), *elsewhere.values()])
+        if len(lost := np.setdiff1d(mine[certain], theirs)):
             raise NondeterminismError(
                 f"{counted(len(lost))} that the query gives now were not written", value=self.name,
                 remedy="Its order or its functions do not settle the result: write what does not change, df.localCheckpoint() before.",
             )
         chosen = np.isin(theirs, mine)
         self._compare(theirs[chosen], "a row of the result")
-        return at.of(chosen).located(self._target.unit)
+        self._taken = tuple(all_taken(path, self.name) for path in elsewhere)
+        return [*at.of(chosen).located(self._target.unit), *(Located.of(path, Unit.WHOLE, [0]) for path in elsewhere)]
+
+    def _changed(self) -> list[File]:
+        """Those of its files that are not what it wrote. Raises SourceChangedError if none is."""
+        gone = [file for file in self._files if not self._sources.still(file.path, file.stamp)]
+        if gone and len(gone) == len(self._files):
+            raise self._refusal(gone[0])
+        return gone
+
+    def _refusal(self, file: File) -> SourceChangedError:
+        return SourceChangedError(changed_since(file.path, self.name), remedy="Run the job again under capture.")
+
+    def _elsewhere(self, keys: Keys, gone: Sequence[File]) -> dict[str, np.ndarray[Any, Any]]:
+        """By file that has been changed, which rows of the result it may have: those that went into its folder."""
+        return {
+            file.path: pc.equal(keys.places, place_of(self._target, file)).to_numpy(zero_copy_only=False).astype(bool) for file in gone
+        }
 
     def _result(self, names: Any, stops: frozenset[int] = frozenset()) -> Keyed:
         """Rows of the result as they were written; all, if None."""
@@ -162,7 +208,7 @@ class FrameStep(RunStep[FrameRun, LineageFrame]):
         check_form(self._target)
         for file in files:
             if not self._sources.still(file.path, file.stamp):
-                raise SourceChangedError(f"{file.path} has been changed since {self.name!r} wrote it", remedy="Run the job again under capture.")
+                raise self._refusal(file)
         questions = self._reading(files).questions
         [(operator, leaf)] = questions.leaves.items()
         known = LeafFiles(questions.catalyst, leaf)

@@ -38,25 +38,27 @@ def keep_step(step: Any, home: Path, name: str, known: Levelled | None, *, deriv
     if not isinstance(step, FrameStep | RDDStep):
         return None
     kept: dict[str, Any] = {
-        "id": step.id, "kind": step.kind, "ended": step.ended, "reads": [], "writes": [], "written": None, "unsaved": "", "incomplete": [],
+        "id": step.id, "kind": step.kind, "ended": step.ended, "reads": [], "writes": [], "written": None, "changed": [], "unsaved": "", "incomplete": [],
     }
+    through: list[str] = []
     try:
+        through = _through(step)
         kept["reads"], kept["writes"] = list(map(dump_extent, step.own_reads)), list(map(dump_extent, step.writes))
         if isinstance(step, RDDStep):
             kept["written"] = _of_program(step, home, f"{WRITTEN}/{name}", derive) if step.writes else None
         elif step.writes and derive and known is not None:
-            kept["written"] = _of_query(step, home, f"{WRITTEN}/{name}", known)
+            kept["written"], kept["changed"] = _of_query(step, home, f"{WRITTEN}/{name}", known)
     except TROUBLE as why:
         shutil.rmtree(home / WRITTEN / name, ignore_errors=True)
         kept["unsaved"] = why_of(why)
-    kept["incomplete"] = [*step.incomplete, *(_through(step) if kept["reads"] else [])]
+    kept["incomplete"] = [*step.incomplete, *through]
     return kept
 
 
 def _through(step: Any) -> list[str]:
     """What a live step goes through, and a saved one does not."""
     more = {extent.path for extent in step.reads} - {extent.path for extent in step.own_reads}
-    return [f"{path}: it was read by another run, whose records this one was given in memory; ask the live session" for path in sorted(more)]
+    return [f"{path}: it was read by another step, whose records this one was given in memory; ask the live session" for path in sorted(more)]
 
 
 def _of_program(step: RDDStep, home: Path, folder: str, derive: bool) -> dict[str, Any]:
@@ -84,23 +86,30 @@ def _check_cheap(step: RDDStep, sizes: Mapping[int, int]) -> None:
         raise IncompleteLineageError("It wrote records that have ends of lines in them", remedy="Save it with dbg.save(DIR, lineage=True), which asks a job for them.")
 
 
-def _of_query(step: FrameStep, home: Path, folder: str, known: Levelled) -> dict[str, Any]:
-    written, rows, places, chosen = step.written()
-    names = matched(known.names, written)[rows]
-    if (names < 0).any():
+def _of_query(step: FrameStep, home: Path, folder: str, known: Levelled) -> tuple[dict[str, Any], list[str]]:
+    """What the catalog lists of which record stands where; and the files of which it is not known, for they have been changed since."""
+    written, rows, places, chosen, elsewhere = step.written(standing=True)
+    every = matched(known.names, written)
+    names = every[rows]
+    met = every[np.unique(np.concatenate([rows, *elsewhere.values()]).astype(np.int64))]
+    if (met < 0).any():
         raise NondeterminismError(
-            f"{told(int((names < 0).sum()))} that {step.name!r} wrote are not among those of its result", value=step.name,
+            f"{told(int((met < 0).sum()))} that {step.name!r} wrote are not among those of its result", value=step.name,
             remedy="Its order or its functions do not settle the result: write what does not change, df.localCheckpoint() before.",
         )
     levels = {RESULT: whole(known.copies.count)}
     pairs = []
     by_path = {path: number for number, path in enumerate(places.paths)}
     for number, extent in enumerate(step.writes):
+        if extent.path in elsewhere:  # one record, which is all of the file
+            levels[number + 1], may_be = whole(1), distinct(every[elsewhere[extent.path]])
+            pairs.append(Pairs(number + 1, RESULT, 0, *paired(Copies(np.zeros(1, np.int64)), np.zeros(len(may_be), np.int64), known.copies, may_be)))
+            continue
         here = places.numbers[chosen] == by_path.get(extent.path, -1)
         positions = places.positions[chosen][here]
-        every = distinct(positions)
-        levels[number + 1] = Numbering.of_rids(every)
+        there = distinct(positions)
+        levels[number + 1] = Numbering.of_rids(there)
         # Of equal rows that were made of the same, each is written as often as there are of them: one name and one place are a pair once.
-        at, of = np.divmod(distinct(np.searchsorted(every, positions) * len(known.names) + names[here]), max(len(known.names), 1))
-        pairs.append(Pairs(number + 1, RESULT, 0, *paired(Copies(np.arange(len(every))), at, known.copies, of)))
-    return write(home, folder, levels, pairs)
+        at, of = np.divmod(distinct(np.searchsorted(there, positions) * len(known.names) + names[here]), max(len(known.names), 1))
+        pairs.append(Pairs(number + 1, RESULT, 0, *paired(Copies(np.arange(len(there))), at, known.copies, of)))
+    return write(home, folder, levels, pairs), list(elsewhere)

@@ -9,13 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from bigdebug.errors import CorruptBlockError, IncompleteLineageError
+from bigdebug.errors import CorruptBlockError, IncompleteLineageError, SourceChangedError
 from bigdebug.trace.across import facts as of_facts
 from bigdebug.trace.across.located import Extent, Located, Unit, load_extent
+from bigdebug.trace.across.step import all_taken, changed_since
 from bigdebug.trace.places import Places, union
 from bigdebug.trace.positions import Positions
 from bigdebug.trace.saved.associated import Associated
-from bigdebug.trace.saved.runs import SavedRun
+from bigdebug.trace.saved.runs import SavedRun, not_saved
 from bigdebug.trace.saved.trace import SavedTrace, numbering_of
 from bigdebug.trace.sourced import Sourced
 
@@ -34,13 +35,15 @@ class SavedStep:
         self.ended = None if data["ended"] is None else float(data["ended"])
         self.reads: Sequence[Extent] = tuple(map(load_extent, data["reads"]))
         self.writes: Sequence[Extent] = tuple(map(load_extent, data["writes"]))
-        self.incomplete: Sequence[str] = tuple(map(str, data["incomplete"]))
+        self._incomplete: Sequence[str] = tuple(map(str, data["incomplete"]))
+        self._changed = frozenset(map(str, data.get("changed", ())))
+        self._taken: tuple[str, ...] = ()
         self._unsaved, self._damaged = str(data["unsaved"]), False
         try:
             self._written = None if data["written"] is None else Associated.load(data["written"], find)
         except CorruptBlockError as damaged:  # other steps can be read
             self._written, self._unsaved, self._damaged = None, str(damaged), True
-            self.incomplete = (*self.incomplete, self._unsaved)
+            self._incomplete = (*self._incomplete, self._unsaved)
 
     @property
     def name(self) -> str:
@@ -50,16 +53,25 @@ class SavedStep:
     def began(self) -> float | None:
         return self.run.began
 
+    @property
+    def incomplete(self) -> Sequence[str]:
+        """Also of which files the last question took all."""
+        return (*self._incomplete, *self._taken)
+
     def backward(self, outputs: Sequence[Located]) -> Sequence[Located]:
+        self._taken = ()
         numbers = {extent.path: number + 1 for number, extent in enumerate(self.writes)}
         found: Places = {}
         for one in outputs:
             if one.path in numbers and len(one):
+                if one.path in self._changed:
+                    raise SourceChangedError(f"{changed_since(one.path, self.name)}, and the session was saved after that", remedy="Run the job again under capture.")
                 level, known = numbers[one.path], self._known
                 found = union(found, known.back(level, RESULT, 0, known.levels[level].known({0: one.positions})))
         return self._read_of(SavedTrace(self.run, [self.run.subject], lambda: {self.run.subject: found})) if found else ()
 
     def forward(self, inputs: Sequence[Located]) -> Sequence[Located]:
+        self._taken = ()
         standing = {source: places for source in self.run.sources if any(map(len, (places := self._standing(source, inputs)).values()))}
         return self._wrote_of(SavedTrace(self.run, list(standing), lambda: standing).goNextAll()) if standing else ()
 
@@ -86,21 +98,22 @@ class SavedStep:
         if self._damaged:
             raise IncompleteLineageError(f"Which record of its result run {self.name!r} wrote where cannot be read: {self._unsaved}", remedy="Restore the file, or save the session again.")
         if self._written is None:
-            raise IncompleteLineageError(
-                f"Which record of its result run {self.name!r} wrote where was not saved{f': {self._unsaved}' if self._unsaved else ''}",
-                remedy="Save it with dbg.save(DIR, lineage=True).",
-            )
+            raise not_saved(f"Which record of its result run {self.name!r} wrote where was not saved", self._unsaved, "Save it with dbg.save(DIR, lineage=True).")
         return self._written
 
     def _wrote_of(self, trace: SavedTrace) -> Sequence[Located]:
-        """Where records of the result stand in what was written."""
+        """Where records of the result stand in what was written; all of the files that had been changed when it was saved, if they may have had some."""
+        self._taken = ()
         if not self.writes:
             return ()
         found = []
         places = trace.standing.get(self.run.subject, {})
         for number, extent in enumerate(self.writes):
             positions = self._known.ahead(number + 1, RESULT, 0, places).get(0, np.empty(0, np.int64))
-            if len(positions):
+            if len(positions) and extent.path in self._changed:
+                self._taken += (all_taken(extent.path, self.name),)
+                found.append(Located.of(extent.path, Unit.WHOLE, [0]))
+            elif len(positions):
                 found.append(Located(extent.path, extent.unit, positions))
         return found
 

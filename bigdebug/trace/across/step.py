@@ -154,6 +154,16 @@ def parted(step: Step) -> Parted | None:
     return cast(Parted, step) if hasattr(type(step), "results_at") else None
 
 
+def changed_since(path: str, step: str) -> str:
+    """What there is to say of a file that is not what a step of this name wrote."""
+    return f"{path} has been changed since {step!r} wrote it"
+
+
+def all_taken(path: str, step: str) -> str:
+    """The same, where records of the step's may be in that file."""
+    return f"{changed_since(path, step)}, and which of its records these are is not known: all of it is taken"
+
+
 def named(step: Step) -> str:
     """A step as messages have it."""
     return f"'{step.name or step.id}'"

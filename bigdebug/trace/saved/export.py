@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 from bigdebug.errors import IncompleteLineageError, StoreError
 from bigdebug.model import Rids
 from bigdebug.trace.places import places_of, rids_of
-from bigdebug.trace.saved.runs import SavedRun
+from bigdebug.trace.saved.runs import SavedRun, not_saved
 from bigdebug.trace.saved.trace import SavedTrace
 
 PAIRS = pa.schema([
@@ -40,9 +40,7 @@ def export(run: SavedRun, file: Path, form: str = "parquet") -> int:
             _ = run.lineage  # raises, and says what to do
         if run.damaged:
             raise IncompleteLineageError(f"The associations of run {run.name!r} cannot be read: {run.unsaved}", remedy="Restore the file, or save the session again.")
-        raise IncompleteLineageError(
-            f"The associations of run {run.name!r} are in its blocks alone{f': {run.unsaved}' if run.unsaved else ''}", remedy="Save it again with dbg.save(DIR, lineage=True).",
-        )
+        raise not_saved(f"The associations of run {run.name!r} are in its blocks alone", run.unsaved, "Save it again with dbg.save(DIR, lineage=True).")
     batches = (_triples(run, batch) for batch in _batches(run)) if form == "triples" else _batches(run)
     if not file.name or "\0" in str(file):
         raise StoreError("This is no name of a file", value=str(file), remedy="Name a new file that you may write.")

@@ -48,9 +48,9 @@ class SavedRun(Run):
             return LevelLineage(self.graph, self.associated)
         if self.damaged:
             raise IncompleteLineageError(f"The lineage of run {self.name!r} cannot be read: {self.unsaved}", remedy="Restore the file, or save the session again.")
-        raise IncompleteLineageError(
-            f"The lineage of run {self.name!r} was not saved: {self.unsaved or 'Spark derives it when it is asked'}",
-            remedy="Save it with dbg.save(DIR, lineage=True), which takes about as long as the query.",
+        raise not_saved(
+            f"The lineage of run {self.name!r} was not saved{'' if self.unsaved else ': Spark derives it when it is asked'}", self.unsaved,
+            "Save it with dbg.save(DIR, lineage=True), which takes about as long as the query.",
         )
 
     def counted(self, operator: int) -> Mapping[int, int]:
@@ -107,6 +107,11 @@ class Beside:
     whole: Mapping[int, Mapping[int, int]] = field(default_factory=dict)
     step: Mapping[str, Any] | None = None
     """What it is as a step of pipelines."""
+
+
+def not_saved(what: str, why: str, remedy: str) -> IncompleteLineageError:
+    """That something is not in a saved session. ``why`` is what was in the way when it was saved, with its own remedy; empty if nobody tried, and then ``remedy`` helps."""
+    return IncompleteLineageError(f"{what}: {why.rstrip('.')}") if why else IncompleteLineageError(what, remedy=remedy)
 
 
 def dump_run(run: Run, beside: Beside) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from bigdebug.trace.given import rids_given
 from bigdebug.trace.numbering import Numbering, whole
 from bigdebug.trace.page import Page, check_numbers, numbers_given, page_of
 from bigdebug.trace.places import Places, count, places_of, rids_of, union
-from bigdebug.trace.saved.runs import SavedRun
+from bigdebug.trace.saved.runs import SavedRun, not_saved
 from bigdebug.trace.saved.sources import SavedSource, not_kept
 from bigdebug.trace.saved.values import SavedRow
 from bigdebug.trace.table import Table
@@ -188,9 +188,8 @@ class SavedTrace(Trace):
                 f"Which of the saved outputs of run {self.run.name!r} these are cannot be read: {self.run.unsaved}", remedy="Restore the file, or save the session again.",
             )
         if numbering is None:
-            raise IncompleteLineageError(
-                f"Which of the saved outputs of run {self.run.name!r} these are was not saved{f': {self.run.unsaved}' if self.run.unsaved else ''}",
-                remedy="Save the run with dbg.save(DIR, lineage=True).",
+            raise not_saved(
+                f"Which of the saved outputs of run {self.run.name!r} these are was not saved", self.run.unsaved, "Save the run with dbg.save(DIR, lineage=True).",
             )
         return outputs.records(numbering.numbers(self.places))
 
