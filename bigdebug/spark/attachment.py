@@ -155,5 +155,5 @@ def create_frame(self: SparkSession, data: Any, *args: Any, **kwargs: Any) -> An
     if recorder is not None and isinstance(data, Captured):
         recorder.crossing.seams.made(made, data)
     elif recorder is not None and not isinstance(data, RDD):
-        recorder.crossing.seams.gave(made)
+        recorder.crossing.seams.gave(made, data)
     return made

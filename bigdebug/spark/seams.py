@@ -11,6 +11,8 @@ from weakref import WeakValueDictionary
 
 from pyspark.sql import DataFrame
 
+from bigdebug.actors.frames import FRAMES
+from bigdebug.spark.framed import Framed, FramedRows
 from bigdebug.spark.rdd.crashes.suspects import comes_from
 from bigdebug.spark.sql.lineage_frame import LineageFrame
 from bigdebug.spark.sql.plans.catalyst import Catalyst
@@ -44,6 +46,7 @@ class Seams:
         self._rows: WeakValueDictionary[int, Any] = WeakValueDictionary()
         self._alone = threading.Lock()
         self._becoming = threading.local()
+        self._framed = FramedRows()
 
     # ---- what calls tell --------------------------------------------------------------------------------------
 
@@ -60,9 +63,11 @@ class Seams:
         """``rdd``, which PySpark has made of another one by functions of its own, is about to be rows of a DataFrame."""
         self._becoming.rdd = rdd
 
-    def gave(self, frame: DataFrame) -> None:
-        """``frame`` has been made of rows that were in the driver."""
+    def gave(self, frame: DataFrame, data: Any) -> None:
+        """``frame`` has been made of ``data``, rows that were in the driver: those of a frame that a step gave, perhaps."""
         self.given.add(_number(frame))
+        if FRAMES.paths(data):
+            self._framed.tell(frame, Framed(*FRAMES.inputs(data)))
 
     def checkpointed(self, frame: DataFrame, original: DataFrame) -> None:
         """``frame`` has the rows of ``original``, and no query."""
@@ -102,6 +107,12 @@ class Seams:
     def originals_in(self, trace: LineageFrame) -> dict[int, DataFrame]:
         """The same sources that are checkpoints, with the DataFrames that they were taken of, as far as somebody holds them."""
         return _reachable(trace, self._checkpoints)
+
+    def framed_in(self, trace: LineageFrame) -> dict[int, Framed]:
+        """The sources of a query that were made of frames that steps gave."""
+        questions = trace.run.questions
+        found = {source: self._framed.of(questions.catalyst, leaf.node) for source, leaf in questions.leaves.items() if not leaf.files}
+        return {source: framed for source, framed in found.items() if framed is not None}
 
     def unknown_in(self, trace: LineageFrame) -> list[str]:
         """The names of a query's sources in memory of which nobody knows what they were made of: a checkpoint of a DataFrame that is gone, say."""

@@ -107,11 +107,11 @@ class LeafFiles:
         pieces: dict[str, list[tuple[int, int]]] = {}
         for number, (path, first) in enumerate(self._pieces):
             pieces.setdefault(path, []).append((first, number))
-        found = [_rids(sorted(here), wanted[path]) for path, here in pieces.items() if path in wanted]
+        found = [rids_of_pieces(sorted(here), wanted[path]) for path, here in pieces.items() if path in wanted]
         return distinct(np.concatenate(found)) if found else np.empty(0, dtype=np.int64)
 
 
-def _rids(pieces: Sequence[tuple[int, int]], positions: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+def rids_of_pieces(pieces: Sequence[tuple[int, int]], positions: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
     """Rids of positions in a file that was read in pieces: the first record of each in the file, and its number. Of those that begin at one record all but the last are empty."""
     firsts, numbers = np.array(pieces, dtype=np.int64).T
     at = np.searchsorted(firsts, positions, side="right") - 1

@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from bigdebug.errors import BigdebugError, UntraceableError
 from bigdebug.spark.across.folders import is_still
+from bigdebug.spark.across.framerows import FrameRows
 from bigdebug.spark.across.leaffiles import LeafFiles
 from bigdebug.spark.crossing import Crossing
 from bigdebug.spark.process import answering
@@ -59,7 +60,9 @@ class Sources:
                 _ = run.questions.leaves
             except BigdebugError as refused:
                 return (str(refused),)
-            return tuple(f"{name}: its rows were in memory, and nothing is known behind them" for name in self._crossing.seams.unknown_in(lineage_of(run)))
+            whole = lineage_of(run)
+            lost = [f"{name}: its rows were in memory, and nothing is known behind them" for name in self._crossing.seams.unknown_in(whole)]
+            return (*lost, *dict.fromkeys(why for framed in self._crossing.seams.framed_in(whole).values() for why in framed.why))
         known = self._crossing.seams.rows_in(run)
         return tuple(
             f"{facts.dataset}: its records were made outside of bigdebug, and nothing is known behind them"
@@ -96,7 +99,8 @@ class Sources:
         questions = trace.run.questions
         if not questions.leaves:
             return
-        made, originals = self._crossing.seams.records_in(trace), self._crossing.seams.originals_in(trace)
+        seams = self._crossing.seams
+        made, originals, framed = seams.records_in(trace), seams.originals_in(trace), seams.framed_in(trace)
         found = trace.goBackAll()
         for operator in found.operators:
             leaf, part = questions.leaves[operator], found[trace.run.graph[operator]]
@@ -106,6 +110,8 @@ class Sources:
             elif operator in originals:
                 behind = self._crossing.original(part, originals[operator])
                 yield from () if behind is None else self.back(behind)
+            elif operator in framed:
+                yield from FrameRows(questions.catalyst, leaf, framed[operator].items).located(part.rids())
             elif leaf.files:
                 yield from LeafFiles(questions.catalyst, leaf).located(part.rids())
 
@@ -131,7 +137,8 @@ class Sources:
     def _ahead_of_frame(self, run: FrameRun, given: Sequence[Located]) -> LineageFrame | None:
         questions, whole = run.questions, lineage_of(run)
         starts: dict[int, Any] = {}
-        made, originals = self._crossing.seams.records_in(whole), self._crossing.seams.originals_in(whole)
+        seams = self._crossing.seams
+        made, originals, framed = seams.records_in(whole), seams.originals_in(whole), seams.framed_in(whole)
         for operator, leaf in questions.leaves.items():
             if operator in made:
                 read = self._crossing.whole(made[operator])
@@ -141,6 +148,8 @@ class Sources:
                 if set(map(_path, given)) & {extent.path for extent in self.extents(self._frames.asked(originals[operator]))}:
                     raise UntraceableError("Forward, no trace passes a checkpoint", value=leaf.name, remedy="Ask backward, from the rows that were made behind it.")
                 continue
+            elif operator in framed:
+                rids = FrameRows(questions.catalyst, leaf, framed[operator].items).rids(given)
             else:
                 rids = LeafFiles(questions.catalyst, leaf).rids(given) if leaf.files else np.empty(0, np.int64)
             if len(rids):
@@ -168,12 +177,15 @@ class Sources:
         except BigdebugError:
             return  # incomplete() says so
         whole, stamps = lineage_of(run), {of_facts.path_of(path): of_facts.stamp_from(stamp) for path, stamp in run.questions.stamps.items()}
-        made, originals = self._crossing.seams.records_in(whole), self._crossing.seams.originals_in(whole)
+        seams = self._crossing.seams
+        made, originals, framed = seams.records_in(whole), seams.originals_in(whole), seams.framed_in(whole)
         for operator, leaf in leaves.items():
             if operator in made:
                 yield from self._extents(self._crossing.whole(made[operator]).run)
             elif operator in originals:
                 yield from self._extents(self._frames.asked(originals[operator]))
+            elif operator in framed:
+                yield from framed[operator].items.places.files
             elif leaf.files:
                 yield from LeafFiles(run.questions.catalyst, leaf).extents(stamps)
 

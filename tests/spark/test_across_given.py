@@ -1,0 +1,92 @@
+"""Pandas frames that steps gave, and that DataFrames were made of: a row leads through the frame to the file that it was read from, and back."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+import bigdebug
+from bigdebug import actors
+
+
+@pytest.fixture(autouse=True)
+def source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.setenv("BIGDEBUG_HOME", str(tmp_path / "home"))
+    (tmp_path / "src.csv").write_text("".join(f"k{i % 4},{i},{tmp_path.name}\n" for i in range(20)))  # no copy of another test's
+    return str(tmp_path / "src.csv")
+
+
+@pytest.fixture(params=["true", "false"])
+def arrow(spark: Any, request: pytest.FixtureRequest) -> Any:
+    """With Arrow the rows are in the plan, without they are an RDD of several partitions."""
+    name = "spark.sql.execution.arrow.pyspark.enabled"
+    before = spark.conf.get(name)
+    spark.conf.set(name, request.param)
+    yield
+    spark.conf.set(name, before)
+
+
+def told(flow: Any) -> Any:
+    return {known.located.path: known.located.positions.tolist() for known in flow.files}, flow.exact, list(map(str, flow.notes))
+
+
+def written(dbg: Any, frame: Any, out: Path, name: str = "cd") -> list[str]:
+    with dbg.capture(name):
+        frame.coalesce(1).write.csv(str(out))
+    return sorted(map(str, out.glob("*.csv")))
+
+
+@pytest.mark.usefixtures("arrow")
+def test_rows_of_a_step_s_frame_are_followed_through_it(dbg: Any, spark: Any, source: str, tmp_path: Path) -> None:
+    frame = actors.read_csv(source, names=["k", "n", "of"])
+    kept = actors.rows(lambda f: f[f.k == "k1"], name="kept")(frame)
+    made = spark.createDataFrame(kept)
+    [part] = written(dbg, made.where("n > 1").join(made.selectExpr("n m"), made.n == made.n + 0).where("n = m").drop("m"), tmp_path / "out")
+    rows = [int(line.split(",")[1]) for line in Path(part).read_text().splitlines()]
+    assert sorted(rows) == [5, 9, 13, 17]
+    for number, value in enumerate(rows):
+        files, exact, notes = told(dbg.pipeline.backward(part, rows=[number]))
+        assert files[source] == [value]
+        assert (exact, notes) == (True, [])
+    files, exact, notes = told(dbg.pipeline.forward(source, lines=[14]))
+    assert files[part] == [rows.index(13)]
+    assert (exact, notes) == (True, [])
+    assert part not in told(dbg.pipeline.forward(source, lines=[15]))[0]
+
+
+@pytest.mark.usefixtures("arrow")
+def test_rows_of_a_frame_that_was_read_are_those_of_the_file(dbg: Any, spark: Any, source: str, tmp_path: Path) -> None:
+    [part] = written(dbg, spark.createDataFrame(actors.read_csv(source, names=["k", "n", "of"])), tmp_path / "out")
+    number = next(i for i, line in enumerate(Path(part).read_text().splitlines()) if line.startswith("k3,11,"))
+    assert told(dbg.pipeline.backward(part, rows=[number])) == ({part: [number], source: [11]}, True, [])
+    assert told(dbg.pipeline.forward(source, lines=[12])) == ({source: [11], part: [number]}, True, [])
+    opened = bigdebug.open(dbg.save(tmp_path / "saved", lineage=True))
+    files, exact, notes = told(opened.pipeline.backward(part, rows=[number]))
+    assert source not in files
+    assert not exact
+    assert any("ask the live session" in note for note in notes)
+
+
+def test_a_frame_that_was_changed_is_not_followed_and_said_so(dbg: Any, spark: Any, source: str, tmp_path: Path) -> None:
+    frame = actors.read_csv(source, names=["k", "n", "of"])
+    frame.loc[0, "n"] = 100
+    [part] = written(dbg, spark.createDataFrame(frame), tmp_path / "out")
+    files, exact, [note] = told(dbg.pipeline.backward(part, rows=[0]))
+    assert (files, exact) == ({part: [0]}, False)
+    assert "was changed after it was read" in note
+
+
+def test_a_frame_that_is_changed_later_was_what_it_was(dbg: Any, spark: Any, source: str, tmp_path: Path) -> None:
+    frame = actors.read_csv(source, names=["k", "n", "of"])
+    made = spark.createDataFrame(frame)
+    frame.loc[0, "n"] = 100
+    [part] = written(dbg, made, tmp_path / "out")
+    assert told(dbg.pipeline.backward(part, rows=[0])) == ({part: [0], source: [0]}, True, [])
+
+
+def test_what_no_step_knows_is_the_end_of_what_is_known(dbg: Any, spark: Any, source: str, tmp_path: Path) -> None:
+    [part] = written(dbg, spark.createDataFrame(pd.DataFrame({"k": ["a"], "n": [1]})), tmp_path / "out")
+    assert told(dbg.pipeline.backward(part, rows=[0])) == ({part: [0]}, True, [])
