@@ -70,6 +70,17 @@ def test_rows_of_a_frame_that_was_read_are_those_of_the_file(dbg: Any, spark: An
     assert any("ask the live session" in note for note in notes)
 
 
+def test_a_file_that_is_read_besides_is_not_all_that_a_saved_session_is_asked_about(dbg: Any, spark: Any, source: str, tmp_path: Path) -> None:
+    both = spark.createDataFrame(actors.read_csv(source, names=["k", "n", "of"])).union(spark.read.csv(source, schema="k string, n bigint, of string"))
+    [part] = written(dbg, both.where("n = 7"), tmp_path / "out")
+    files, exact, notes = told(dbg.pipeline.backward(part, rows=[0]))
+    assert (set(files), exact) == ({part, source}, False)
+    assert any("All of src.csv is taken" in note for note in notes)  # pandas and Spark need not count its rows alike
+    _, exact, notes = told(bigdebug.open(dbg.save(tmp_path / "saved", lineage=True)).pipeline.backward(part, rows=[0]))
+    assert not exact
+    assert any("ask the live session" in note for note in notes)
+
+
 def test_a_frame_that_was_changed_is_not_followed_and_said_so(dbg: Any, spark: Any, source: str, tmp_path: Path) -> None:
     frame = actors.read_csv(source, names=["k", "n", "of"])
     frame.loc[0, "n"] = 100

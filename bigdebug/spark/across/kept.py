@@ -57,7 +57,7 @@ def keep_step(step: Any, home: Path, name: str, known: Levelled | None, *, deriv
 
 def _through(step: Any) -> list[str]:
     """What a live step goes through, and a saved one does not."""
-    more = {extent.path for extent in step.reads} - {extent.path for extent in step.own_reads}
+    more = ({extent.path for extent in step.reads} - {extent.path for extent in step.own_reads}) | step.given
     return [f"{path}: it was read by another step, whose records this one was given in memory; ask the live session" for path in sorted(more)]
 
 

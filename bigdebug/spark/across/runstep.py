@@ -57,6 +57,11 @@ class RunStep(Generic[AnyRun, AnyTrace]):
         """Of ``reads``, those that the run read itself; for those who keep it."""
         return self._sources.own(self.run)
 
+    @property
+    def given(self) -> frozenset[str]:
+        """The paths of ``reads`` of which frames of steps gave it records; for those who keep it."""
+        return self._sources.given(self.run)
+
     def inputs_of(self, records: object) -> Sequence[Located] | None:
         """The records of ``reads`` that those of a trace, or of a culprit, were made of; None if they are not this run's."""
         trace = self._mine(records)

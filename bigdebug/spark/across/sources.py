@@ -52,6 +52,11 @@ class Sources:
             paths = {extent.path for source, facts in run.sources.items() if source not in frames for extent in of_facts.extents(facts, "")}
         return tuple(extent for extent in self.extents(run) if extent.path in paths)
 
+    def given(self, run: Run) -> frozenset[str]:
+        """The paths of those whose records frames of steps gave to it; it may have read one of these itself, too."""
+        framed = self._crossing.seams.framed_in(lineage_of(run)) if isinstance(run, FrameRun) else {}
+        return frozenset(extent.path for known in framed.values() for extent in known.items.places.files)
+
     def incomplete(self, run: Run) -> tuple[str, ...]:
         """What is not known of where a run's records came from."""
         if isinstance(run, FrameRun):
