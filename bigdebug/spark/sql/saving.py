@@ -41,7 +41,7 @@ def query(run: FrameRun, home: Path, name: str, *, derive: bool = False) -> tupl
     try:
         known = _levels(run, derive)
         if known is None and run.questions.built:
-            beside.unsaved = "what dbg.index built leaves out records that the result was not made of, or does not count equal ones"
+            beside.unsaved = "what dbg.index built leaves out records that the result was not made of, or does not count equal ones; dbg.save(DIR, lineage=True) keeps all, and takes about as long as the query"
         if known is not None:
             beside.sources = {source: _whereabouts(run, leaf, known.levels[source]) for source, leaf in run.questions.leaves.items() if source in known.levels}
             beside.lineage = write(home, f"{LINEAGE}/{name}", known.levels, known.pairs)
