@@ -158,8 +158,6 @@ def test_an_index_that_leaves_out_records_is_not_taken_for_the_lineage_and_says_
         frame.collect()
     dbg.index(run)
     opened = saved(dbg, run, tmp_path / "plain")
-    with pytest.raises(IncompleteLineageError, match=r"dbg.index built leaves out") as refused:
+    with pytest.raises(IncompleteLineageError, match=r"dbg.index built leaves out records .*; dbg.save\(DIR, lineage=True\) keeps all"):
         opened.lineage("groups of groups").goBackAll()
-    assert "lineage=True" in refused.value.remedy
-    assert "index" not in refused.value.remedy
     assert saved(dbg, run, tmp_path / "saved", lineage=True).lineage("groups of groups").goBackAll().count() == 20
