@@ -6,6 +6,7 @@ from collections.abc import Container, Sequence
 from typing import NamedTuple
 
 from bigdebug.spark.sql.crashes import grouped, pushed
+from bigdebug.spark.sql.crashes.reused import Reused
 from bigdebug.spark.sql.crashes.scalars import subqueries
 from bigdebug.spark.sql.plans.calls import as_written, functions_of
 from bigdebug.spark.sql.plans.catalyst import Catalyst
@@ -30,19 +31,30 @@ def through(catalyst: Catalyst, plan: Node, names: Container[str]) -> Node:
 
 
 def steps_of(catalyst: Catalyst, plan: Node, shared: Sequence[Node] = ()) -> list[Step]:
-    """The nodes of a plan, the sources first; those of plans in it that are ``shared`` once, wherever they are read."""
+    """The nodes of a plan, the sources first; those that Spark computes once, and those of plans in it that are ``shared``, once, wherever they are read."""
     found: list[Step] = []
     asks = any(map(catalyst.asks_plan, (plan, *shared)))
-    ends: dict[int, int] = {}
-    """The last nodes of those that are shared, by their numbers."""
+    reused = Reused(catalyst, shared)
 
     def add(node: Node) -> int:
-        part = next((number for number, each in enumerate(shared) if node.equals(each)), None)
-        if part is None:
-            return add_itself(node)
-        if part not in ends:
-            ends[part] = add_itself(node)
-        return ends[part]
+        if (end := reused.end(node)) is not None:
+            return renamed(end, node)
+        end = add_itself(node)
+        reused.ends(node, end)
+        return end
+
+    def renamed(end: int, node: Node) -> int:
+        known = found[end].node
+        columns = list(zip(catalyst.items(known.output()), catalyst.items(node.output()), strict=True))
+        if all(one.exprId().equals(other.exprId()) for one, other in columns):
+            return end
+        found.append(Step(catalyst.project([catalyst.renamed(one, other) for one, other in columns], known), (end,), node))
+        return len(found) - 1
+
+    def value(subquery: Node) -> int:
+        if (end := reused.value(subquery)) is None:
+            reused.has_value(subquery, end := add(subquery))
+        return end
 
     def add_itself(node: Node) -> int:
         node = written = as_written(catalyst, pushed.without_pruning(catalyst, node))
@@ -50,7 +62,7 @@ def steps_of(catalyst: Catalyst, plan: Node, shared: Sequence[Node] = ()) -> lis
             node = grouped.apart(catalyst, node) or node
         node = pushed.apart(catalyst, node) or node
         inputs = tuple(add(child) for child in catalyst.children(node))
-        found.append(Step(node, inputs, written, tuple(map(add, subqueries(catalyst, node))) if asks else ()))
+        found.append(Step(node, inputs, written, tuple(map(value, subqueries(catalyst, node))) if asks else ()))
         return len(found) - 1
 
     add(plan)
