@@ -54,3 +54,16 @@ def test_what_spark_is_told_to_compute_each_time_is_told_each_time(dbg: Any, spa
     finally:
         for setting in settings:
             spark.conf.unset(setting)
+
+
+def test_filters_beside_one_another_above_one_cache(dbg: Any, spark: Any, rows: Any) -> None:
+    cached = rows.selectExpr("id", "upper(v) w").cache()
+    cached.createOrReplaceTempView("cached_once")
+    try:
+        found = culprits_of(dbg, spark.sql(
+            "select * from cached_once where id < 5 and 10 div (id - 1) < 100 union all select * from cached_once where id >= 5 and 10 div (id - 9) < 100",
+        ))
+        assert sorted(culprit.record.id for culprit in found) == [1, 9]
+        assert sorted(row.id for row in dbg.runs[-1].resume(skip=True).result) == [0, 2, 3, 4, 5, 6, 7, 8]
+    finally:
+        cached.unpersist()

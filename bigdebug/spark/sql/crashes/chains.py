@@ -16,7 +16,7 @@ _PASSING = ("Project", "Filter")
 
 
 def chain(catalyst: Catalyst, steps: Iterable[Step]) -> list[Node]:
-    """The first of some steps of a plan, which follow one another, that one pass can look at; none where that gains nothing."""
+    """The first of some steps of a plan, each of which goes on with the one before it, that one pass can look at; none where that gains nothing."""
     nodes: list[Node] = []
     passes: list[int] = []
     for step in steps:

@@ -44,7 +44,7 @@ class Scouting:
         return everywhere if self._scout is None else ScoutedWaves(self._scout, everywhere)
 
     def _sent(self, number: int, below: Node, asking: Callable[[Sequence[Node]], Waves]) -> Scout | None:
-        left = takewhile(lambda each: each not in self._finished, range(number, len(self._steps)))
+        left = takewhile(lambda each: each not in self._finished and self._follows(each, number), range(number, len(self._steps)))
         nodes = chain(self._catalyst, (self._steps[each] for each in left))
         if not nodes:
             return None
@@ -55,6 +55,10 @@ class Scouting:
             if is_cancelled(self._catalyst, trouble):
                 raise
             return None
+
+    def _follows(self, step: int, first: int) -> bool:
+        """Whether a step is the first one, or goes on with the one before it: what several read is followed by steps that read it, and not one another."""
+        return step == first or self._steps[step].inputs == (step - 1,)
 
     def again(self) -> None:
         """All steps are looked at once more."""
