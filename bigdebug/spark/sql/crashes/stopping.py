@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from bigdebug.spark.sql.crashes.blamed import Input
+from bigdebug.spark.sql.crashes.bounds import moving
 from bigdebug.spark.sql.crashes.trials import rowwise
 from bigdebug.spark.sql.crashes.walk import Step
 from bigdebug.spark.sql.plans.catalyst import Catalyst
@@ -30,12 +31,14 @@ def doubts(catalyst: Catalyst, steps: Sequence[Step], stops: bool, known: Iterab
     """What is not certain of the rows that are known to crash, of an action that may stop or not."""
     if stops:
         yield "A limit stops when it has enough: some of these rows the action may not have come to."
-    blamed = {culprit.place.step for culprit in known if isinstance(culprit.place, Input)}
+    blamed = sorted({culprit.place.step for culprit in known if isinstance(culprit.place, Input)})
     for name in sorted({name for number in blamed for name in _lazy_in(catalyst, steps[number].node)}):
         yield f"{name}() computes what it is given only as long as it has to: some of these rows it may not have come to."
 
 
 def sharing(catalyst: Catalyst, steps: Sequence[Step]) -> Iterator[str]:
+    if any(moving(catalyst, steps[number].node) for number in blamed):
+        yield "Where the frame of a row begins and ends is computed only while there are rows that may be in it: to some of these rows the action may not have come."
     """What is not certain where aggregates share what may throw."""
     if any(_shared_in(catalyst, step.node) for step in steps):
         yield "Several aggregates with FILTER share what may throw, and Spark may compute that before it asks FILTER: more rows than these may crash."

@@ -11,6 +11,7 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 from bigdebug.agents.guards.code import SMALL
+from bigdebug.spark.sql.crashes.bounds import bounds, is_special
 from bigdebug.spark.sql.crashes.pairs import Condition
 from bigdebug.spark.sql.plans.builders import is_computed, mixes, try_eval
 from bigdebug.spark.sql.plans.catalyst import Catalyst
@@ -37,10 +38,6 @@ _QUIET = _CERTAIN | {
     "IsNull", "IsNotNull", "IsNaN", "Coalesce", "If", "CaseWhen", "In", "InSet", "KnownNotNull", "GetStructField", "CreateNamedStruct",
 }
 """Expressions that throw where something in them does, and of themselves never: of these alone a trial would find nothing."""
-
-
-_BOUND = "org.apache.spark.sql.catalyst.expressions.SpecialFrameBoundary"
-"""Where the frame of a window begins or ends, which is written as an expression, and computed by none."""
 
 
 class Trial(NamedTuple):
@@ -185,7 +182,7 @@ def rowwise(catalyst: Catalyst, expression: Expr) -> Iterator[Expr]:
     if expression.nodeName() == "AggregateExpression":
         yield from _given(catalyst, expression)
     elif expression.nodeName() in _PARTS or catalyst.computes_many(expression):
-        for part in catalyst.children(expression):
+        for part in (*catalyst.children(expression), *bounds(catalyst, expression)):
             yield from rowwise(catalyst, part)
     else:
         yield expression
@@ -218,5 +215,5 @@ def _may_throw(catalyst: Catalyst, expression: Expr) -> bool:
     if expression.references().nonEmpty():
         return True
     if expression.deterministic():
-        return not catalyst.is_a(expression, _BOUND)
+        return not is_special(catalyst, expression)
     return any(part.nodeName() != "Literal" for part in catalyst.children(expression))

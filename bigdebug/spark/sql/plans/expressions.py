@@ -274,6 +274,21 @@ class Expressions:
         return self._object("Literal")
 
     @cached_property
+    def moved(self, order: Expr, offset: Expr, zone: str) -> Expr | None:
+        """The value at which a frame over ranges begins or ends: that of its only order, moved as Spark moves it. None for decimals, which do not overflow there."""
+        e, value = self._expressions, order.child()
+        by = e.UnaryMinus(offset) if str(order.direction().sql()) == "DESC" else offset
+        kind, step = (str(each.dataType().typeName()) for each in (value, by))
+        if kind.startswith("decimal"):
+            return None
+        if kind == "date" and step == "integer":
+            return e.DateAdd(value, by)
+        if kind == "date":
+            return e.DateAddYMInterval(value, by) if _is_of_months(step) else e.DateAdd(value, e.ExtractANSIIntervalDays(by))
+        if kind.startswith("timestamp"):
+            return (e.TimestampAddYMInterval if _is_of_months(step) else e.TimestampAddInterval)(value, by, self.some(zone))
+        return e.Add(value, by)
+
     def _nothing(self) -> Any:
         """Scala's None."""
         return getattr(getattr(self.jvm.scala, "None$"), "MODULE$")
@@ -281,3 +296,7 @@ class Expressions:
 
 def _is_plain(expression: Expr) -> bool:
     return expression.dataType().simpleString() in _PLAIN
+def _is_of_months(kind: str) -> bool:
+    return "month" in kind or "year" in kind
+
+
