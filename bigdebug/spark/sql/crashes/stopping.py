@@ -21,6 +21,9 @@ LIMITS = ("GlobalLimit", "LocalLimit", "Offset", "Tail")
 _LAZY = ("First", "MaxBy", "MinBy")
 """Aggregates that compute what they are given as long as they have to, which hangs on the order of rows."""
 
+_WHOLE = ("Count", "Percentile")
+"""Aggregates of several values of which it is known which they compute: the first does to the first NULL, which is tried so, the other one all."""
+
 
 def may_stop(action: str, steps: Iterable[Step]) -> bool:
     """Whether an action may not come to all rows of a query."""
@@ -34,11 +37,11 @@ def doubts(catalyst: Catalyst, steps: Sequence[Step], stops: bool, known: Iterab
     blamed = sorted({culprit.place.step for culprit in known if isinstance(culprit.place, Input)})
     for name in sorted({name for number in blamed for name in _lazy_in(catalyst, steps[number].node)}):
         yield f"{name}() computes what it is given only as long as it has to: some of these rows it may not have come to."
+    if any(moving(catalyst, steps[number].node) for number in blamed):
+        yield "Where the frame of a row begins and ends is computed only while there are rows that may be in it: to some of these rows the action may not have come."
 
 
 def sharing(catalyst: Catalyst, steps: Sequence[Step]) -> Iterator[str]:
-    if any(moving(catalyst, steps[number].node) for number in blamed):
-        yield "Where the frame of a row begins and ends is computed only while there are rows that may be in it: to some of these rows the action may not have come."
     """What is not certain where aggregates share what may throw."""
     if any(_shared_in(catalyst, step.node) for step in steps):
         yield "Several aggregates with FILTER share what may throw, and Spark may compute that before it asks FILTER: more rows than these may crash."
@@ -47,7 +50,7 @@ def sharing(catalyst: Catalyst, steps: Sequence[Step]) -> Iterator[str]:
 def _lazy_in(catalyst: Catalyst, node: Node) -> Iterator[str]:
     """Aggregates of a node that may leave something uncomputed that throws: what they give is not known to have come to each row."""
     for each in _aggregates(catalyst, node) if node.nodeName() in ("Aggregate", "Window") else ():
-        if (name := each.aggregateFunction().nodeName()) != "Count":
+        if (name := each.aggregateFunction().nodeName()) not in _WHOLE:
             throws = [any(True for _ in rowwise(catalyst, given)) for given in catalyst.children(each.aggregateFunction())]
             if any(throws) and (name in _LAZY or any(throws[1:])):
                 yield str(each.aggregateFunction().prettyName())

@@ -13,6 +13,7 @@ from pyspark.sql import functions as F
 from bigdebug.agents.guards.code import SMALL
 from bigdebug.spark.sql.crashes.bounds import bounds, is_special
 from bigdebug.spark.sql.crashes.pairs import Condition
+from bigdebug.spark.sql.crashes.refused import refused
 from bigdebug.spark.sql.plans.builders import is_computed, mixes, try_eval
 from bigdebug.spark.sql.plans.catalyst import Catalyst
 from bigdebug.spark.sql.plans.expressions import Expr, Node
@@ -189,13 +190,13 @@ def rowwise(catalyst: Catalyst, expression: Expr) -> Iterator[Expr]:
 
 
 def _given(catalyst: Catalyst, aggregate: Expr) -> Iterator[Expr]:
-    """What an aggregate computes of a row: its filter, and where that holds what it is given; to count rows without NULLs, as far as to the first one."""
+    """What an aggregate computes of a row: its filter, and where that holds what it is given, which it may refuse; to count rows without NULLs, as far as to the first one."""
     c = catalyst
     function = aggregate.aggregateFunction()
     conditions = [aggregate.filter().get()] if aggregate.filter().isDefined() else []
     for condition in conditions:
         yield from rowwise(c, condition)
-    for given in c.children(function):
+    for given in (*c.children(function), *refused(c, function)):
         for part in rowwise(c, given):
             yield c.either(c.all_hold(conditions), part, c.null_of(part)) if conditions else part
         if function.nodeName() == "Count":

@@ -161,6 +161,9 @@ class Expressions:
     def equal(self, one: Expr, other: Expr) -> Expr:
         return self._expressions.EqualTo(one, other)
 
+    def less(self, one: Expr, other: Expr) -> Expr:
+        return self._expressions.LessThan(one, other)
+
     def negated(self, condition: Expr) -> Expr:
         return self._expressions.Not(condition)
 
@@ -237,6 +240,12 @@ class Expressions:
     def named_struct(self, columns: Sequence[Expr]) -> Expr:
         """A struct of columns, by their names."""
         return self._expressions.CreateNamedStruct(self.seq([part for c in columns for part in (self._literals.apply(c.name()), c)]))
+
+    def raising(self, error: str, told: Mapping[str, Expr], like: Expr) -> Expr:
+        """What throws an error of Spark's, by the name of its class and what its message tells; of the type of another expression."""
+        texts = [self.cast(part, "STRING") for name, value in told.items() for part in (self._literals.apply(name), value)]
+        named = self._expressions.CreateMap(self.seq(texts), False) if texts else self._literals.default(self.jvm.org.apache.spark.sql.types.DataType.fromDDL("MAP<STRING, STRING>"))
+        return self._expressions.RaiseError(self._literals.apply(error), named, like.dataType())
 
     # ---- window functions -------------------------------------------------------------------------------------
 
