@@ -69,7 +69,7 @@ class Blamed:
         self._culprits = culprits
         self._sizes = sizes
         self._original = original
-        self._behind: dict[tuple[int, int | None], Behind] = {}
+        self._behind: dict[tuple[int, int | None, int], Behind] = {}
         """What is behind the culprits of each trial, however often it is made."""
         self._equal: Counter[Key] = Counter()
         self._numbers: dict[int, int] = {}
@@ -85,7 +85,7 @@ class Blamed:
         """The culprits of a trial, as they are found."""
         c = self.catalyst
         behind = None if trial.finding is not None else self._behind.setdefault(
-            (at.step, trial.input), Behind(lambda: self._frames.aside(c.frame(self._sourced(culpable(c, trial))), apart=True)),
+            (at.step, trial.input, trial.first), Behind(lambda: self._frames.aside(c.frame(self._sourced(culpable(c, trial))), apart=True)),
         )
         if trial.sized and all(each.deterministic() for each in trial.expressions):
             rows = 0

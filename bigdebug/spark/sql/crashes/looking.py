@@ -12,6 +12,7 @@ from bigdebug.spark.sql.crashes.crashing import crashing
 from bigdebug.spark.sql.crashes.grouped import of_values
 from bigdebug.spark.sql.crashes.observed import observed
 from bigdebug.spark.sql.crashes.pickles import unread
+from bigdebug.spark.sql.crashes.single import several
 from bigdebug.spark.sql.crashes.sizes import Sizes
 from bigdebug.spark.sql.crashes.spoiled import may_fail, spoiled
 from bigdebug.spark.sql.crashes.trials import Drawn, Trial, clean, of_pairs, tamed, trials, untellable, without
@@ -62,6 +63,9 @@ class Look:
             if trial.input is not None:
                 below[trial.input], known = clean(c, trial)
                 drawn += known
+        if below and (met := several(c, c.with_children(node, below))) is not None:
+            yield from self._blamed.throwing(at, met.trial)
+            below[0] = met.others
         pairs, made = placed(c, node, below, drawn)
         if pairs is not None:
             if self._mixes(at, pairs):

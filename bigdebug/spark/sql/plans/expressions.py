@@ -274,15 +274,6 @@ class Expressions:
         """The frame of the rows that the order does not tell from this one."""
         return self._expressions.SpecifiedWindowFrame(self._object("RangeFrame"), self._object("CurrentRow"), self._object("CurrentRow"))
 
-    def _object(self, name: str) -> Any:
-        """An object of the expressions' package."""
-        return getattr(getattr(self._expressions, f"{name}$"), "MODULE$")
-
-    @cached_property
-    def _literals(self) -> Any:
-        return self._object("Literal")
-
-    @cached_property
     def moved(self, order: Expr, offset: Expr, zone: str) -> Expr | None:
         """The value at which a frame over ranges begins or ends: that of its only order, moved as Spark moves it. None for decimals, which do not overflow there."""
         e, value = self._expressions, order.child()
@@ -298,14 +289,23 @@ class Expressions:
             return (e.TimestampAddYMInterval if _is_of_months(step) else e.TimestampAddInterval)(value, by, self.some(zone))
         return e.Add(value, by)
 
+    def _object(self, name: str) -> Any:
+        """An object of the expressions' package."""
+        return getattr(getattr(self._expressions, f"{name}$"), "MODULE$")
+
+    @cached_property
+    def _literals(self) -> Any:
+        return self._object("Literal")
+
+    @cached_property
     def _nothing(self) -> Any:
         """Scala's None."""
         return getattr(getattr(self.jvm.scala, "None$"), "MODULE$")
 
 
-def _is_plain(expression: Expr) -> bool:
-    return expression.dataType().simpleString() in _PLAIN
 def _is_of_months(kind: str) -> bool:
     return "month" in kind or "year" in kind
 
 
+def _is_plain(expression: Expr) -> bool:
+    return expression.dataType().simpleString() in _PLAIN
