@@ -30,7 +30,7 @@ from bigdebug.spark.sql.crashes.sizes import Sizes
 from bigdebug.spark.sql.crashes.stopping import doubts, may_stop, sharing
 from bigdebug.spark.sql.crashes.telling import Telling
 from bigdebug.spark.sql.crashes.unfinished import Failure, Unfinished
-from bigdebug.spark.sql.crashes.unlooked import recursion, unlooked
+from bigdebug.spark.sql.crashes.unlooked import recursion, unlikely, unlooked
 from bigdebug.spark.sql.crashes.walk import Step, steps_of
 from bigdebug.spark.sql.crashes.waves import Asking, PartitionWaves, Waves, every
 from bigdebug.spark.sql.failures import brief, is_cancelled
@@ -288,7 +288,7 @@ class FrameDiagnosis:
         """Where nothing crashed, what had finished is looked at, too; then what functions give, which may not fit their types, or be nothing that Spark can read."""
         culprits = self._culprits
         if culprits.known:
-            culprits.unknown += [*doubts(self._catalyst, self._steps, self._stops, culprits.known), *sharing(self._catalyst, self._steps)]
+            culprits.unknown += [*doubts(self._catalyst, self._steps, self._stops, culprits.known), *sharing(self._catalyst, self._steps), *self._unlooked]
         if self._partly and not culprits.known:
             del culprits.unknown[self._said:]
             self._partly, self._everywhere, self._clean = False, True, []
@@ -297,11 +297,20 @@ class FrameDiagnosis:
         if culprits.known or culprits.unknown:
             return None
         if self._looks == 2 or not self._calls:
-            culprits.unknown += [*unlooked(self._catalyst, self._steps, self._blamed.operator, self._run.action)] or [_NONE]
+            culprits.unknown += [*self._unlooked, *self.unlikely] or [_NONE]
             culprits.unknown += sharing(self._catalyst, self._steps)
             return None
         self._looks, self._how, self._clean = self._looks + 1, self._how._replace(strict=True), []
         return []
+
+    @property
+    def _unlooked(self) -> list[str]:
+        return [*unlooked(self._catalyst, self._steps, self._blamed.operator)]
+
+    @property
+    def unlikely(self) -> list[str]:
+        """What else was not looked at, and may be why the query failed if it is not what was found."""
+        return [*unlikely(self._catalyst, self._steps, self._blamed.operator, self._run.action)]
 
     def _has_ended(self, step: int, made: Node) -> bool:
         """Whether nothing was thrown by a node that stages had computed, or begun: what ends it may throw."""

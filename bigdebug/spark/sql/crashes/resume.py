@@ -63,7 +63,8 @@ class FrameResume:
         self._run.questions.check()
         if not self._recorder.armed:
             raise ReplayError("bigdebug is detached, and would not record what is resumed", remedy="Call bigdebug.attach(spark), and resume then.")
-        frame, left, unknown = self._without(skip, repair)
+        diagnosis, left, unknown = self._without(skip, repair)
+        frame = diagnosis.frame
         runs: list[Run] = []
         with self._recorder.captures.opened(f"{self._run.name}, resumed", "auto", runs.append, own=True):
             try:
@@ -72,7 +73,10 @@ class FrameResume:
                     with tagged(self._recorder.spark.sparkContext, USERS):
                         result = iter(list(result))
             except (PySparkException, Py4JError) as problem:
-                raise ReplayError("The query fails without them, too, and Spark says above why", remedy="See what run.culprits.unknown says.") from problem
+                why = " ".join([*unknown, *diagnosis.unlikely]) or "Which rows do that is not known: in all that was looked at, none is left that crashes."
+                raise ReplayError(
+                    f"The query fails without them, too, and Spark says above why. {why.rstrip('.')}", remedy="Filter out of the input what it fails on.",
+                ) from problem
         runs[-1].culprits.known += left
         runs[-1].culprits.unknown += unknown
         return Resumed(result, runs[-1], 0, -1)
@@ -103,8 +107,8 @@ class FrameResume:
             )
         return self._action.again
 
-    def _without(self, skip: Any, repair: Any) -> tuple[Any, list[CrashCulprit], list[str]]:
-        """The query over what does not crash, the culprits that are not in it, and what is not known of them."""
+    def _without(self, skip: Any, repair: Any) -> tuple[FrameDiagnosis, list[CrashCulprit], list[str]]:
+        """What has the query over what does not crash, the culprits that are not in it, and what is not known of them."""
         repairing = Repairing(self._run.culprits, skip, repair)
         for _ in range(ROUNDS):
             found = Culprits()
@@ -134,7 +138,7 @@ class FrameResume:
             )
         diagnosis.check_places(repairing.besides)
         again = {id(culprit) for culprit in self._in_the_place(culprits)}
-        return diagnosis.frame, [replace(culprit, again=True) if id(culprit) in again else culprit for culprit in culprits], found.unknown
+        return diagnosis, [replace(culprit, again=True) if id(culprit) in again else culprit for culprit in culprits], found.unknown
 
     def _refusal(self, culprits: Sequence[CrashCulprit]) -> BaseException:
         """Why the query does not go on: of rows that crash nothing was decided, and they may be the user's own."""

@@ -1,4 +1,7 @@
-"""Unlooked: what of a query nothing was tried of when its culprits were looked for, so that a row may have crashed there all the same."""
+"""Unlooked: what of a query nothing was tried of when its culprits were looked for, so that a row may have crashed there all the same.
+
+What is seldom in a query is said whatever was found. What many queries have, and hardly any fails for, is said only where what was found does not tell why one failed.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from bigdebug.graph import Operator
 from bigdebug.spark.sql.crashes.observed import adds_up
+from bigdebug.spark.sql.crashes.single import by_keys, is_single
 from bigdebug.spark.sql.crashes.trials import rowwise
 from bigdebug.spark.sql.crashes.walk import Step
 from bigdebug.spark.sql.plans import code
@@ -18,16 +22,27 @@ _LOOKED_AT = {
 }
 """Nodes of which it is known what they compute of rows."""
 
+_QUIET = {
+    "Union", "GlobalLimit", "LocalLimit", "Offset", "Tail", "Repartition", "RebalancePartitions", "Sample", "Distinct", "Deduplicate", "ReturnAnswer",
+    "EventTimeWatermark", "WindowGroupLimit", "AttachDistributedSequence", "ResolvedHint", "SubqueryAlias", "View",
+}
+"""Nodes that hand rows on, and throw only where an expression of theirs does."""
+
 _QUIET_LEAVES = {"LocalRelation", "LogicalRDD", "LogicalRelation", "Range", "OneRowRelation", "InMemoryRelation", "EmptyRelation"}
 """Sources whose rows are there, or are read by Spark's own readers of files."""
 
 _QUIET_AGGREGATES = {
     "Count", "Sum", "Average", "Min", "Max", "MinBy", "MaxBy", "First", "Last", "AnyValue", "CollectList", "CollectSet", "ListAgg", "PivotFirst",
-    "StddevPop", "StddevSamp", "VariancePop", "VarianceSamp", "Skewness", "Kurtosis", "Corr", "CovPopulation", "CovSample", "PearsonCorrelation",
+    "StddevPop", "StddevSamp", "VariancePop", "VarianceSamp", "CovPopulation", "CovSample",
     "BitAndAgg", "BitOrAgg", "BitXorAgg", "HyperLogLogPlusPlus", "ApproximatePercentile", "Percentile", "PercentileDisc", "PercentileCont", "Mode",
-    "RegrReplacement", "RegrR2", "RegrSlope", "RegrIntercept", "RegrSXY", "TryAverage", "TrySum", "PandasAggregate",
+    "RegrReplacement", "RegrSlope", "RegrIntercept", "RegrSXY", "TryAverage", "TrySum", "PandasAggregate",
 }
-"""Aggregates that take whatever values there are; sums and averages overflow, which is looked at."""
+"""Aggregates that take whatever values there are; sums and averages overflow, and percentiles refuse some, which is looked at."""
+
+_HARDLY_THROWING = {"Skewness", "Kurtosis", "Corr", "PearsonCorrelation", "RegrR2"}
+"""Aggregates that divide by a power of the spread of numbers, which is 0 for numbers that are nearly equal, or nearly 0, though the spread is not."""
+
+_THROWING = "{}() in {{}} may throw on what it is given, which was not looked at."
 
 _RECURSIVE = ("UnionLoop", "UnionLoopRef")
 """Nodes that Spark runs as often as they give rows."""
@@ -43,36 +58,59 @@ def recursion(steps: Sequence[Step]) -> str | None:
     return None
 
 
-def unlooked(catalyst: Catalyst, steps: Sequence[Step], operator: Callable[[Node], Operator], action: str) -> Iterator[str]:
-    """Why, where no row was found that crashes, there may be some: a sentence for each thing that was not looked at."""
+def unlooked(catalyst: Catalyst, steps: Sequence[Step], operator: Callable[[Node], Operator]) -> Iterator[str]:
+    """Why there may be more rows that crash than those which were found: a sentence for each thing that was not looked at."""
     for step in steps:
-        node = step.node
-        where = operator(step.written)
-        expressions = catalyst.items(node.expressions())
-        if node.nodeName() not in _LOOKED_AT and any(True for each in expressions for _ in rowwise(catalyst, each)):
-            yield f"What {where} computes was not looked at."
-        if not catalyst.children(node) and node.nodeName() not in _QUIET_LEAVES:
-            yield f"What {where} reads was not looked at."
-        if adds_up(catalyst, node):
-            yield f"What {where} adds up may overflow, which was not looked at."
-        for name in sorted({name for each in expressions for name in _aggregates(catalyst, each)}):
-            yield f"{name}() in {where} may throw on what it is given, which was not looked at."
-        for name in sorted({name for each in expressions for name in _chances(catalyst, each)}):
-            yield f"What {where} computes of {name}() may be something else each time: on which rows that throws was not looked at."
+        for said in _unlooked_of(catalyst, step.node):
+            yield said.format(operator(step.written))
+
+
+def unlikely(catalyst: Catalyst, steps: Sequence[Step], operator: Callable[[Node], Operator], action: str) -> Iterator[str]:
+    """Why, where what was found does not tell why a query failed, there may be other rows that crash."""
+    for step in steps:
+        for said in _unlikely_of(catalyst, step.node):
+            yield said.format(operator(step.written))
     if action.startswith("write"):
         yield "Whether the rows fit what they are written to, which the write itself sees, was not looked at."
 
 
-def _aggregates(catalyst: Catalyst, expression: Expr) -> Iterator[str]:
-    """Aggregates in an expression that may throw on values of a group."""
-    if not catalyst.computes_many(expression):
-        return
-    if expression.nodeName() == "AggregateExpression":
-        function = expression.aggregateFunction()
-        if function.nodeName() not in _QUIET_AGGREGATES and not code.is_function(catalyst, function):
-            yield str(function.prettyName())
-    for part in catalyst.children(expression):
-        yield from _aggregates(catalyst, part)
+def _unlooked_of(catalyst: Catalyst, node: Node) -> Iterator[str]:
+    if catalyst.children(node) and node.nodeName() not in _LOOKED_AT and not (node.nodeName() in _QUIET and _is_quiet(catalyst, node)):
+        yield "What {} computes was not looked at."
+    if is_single(node) and not by_keys(catalyst, node):
+        yield "To which rows the subquery that is {} gives more than one value was not looked at."
+    if adds_up(catalyst, node):
+        yield "What {} adds up may overflow, which was not looked at."
+    for function, name in _aggregates(catalyst, node):
+        if function not in _QUIET_AGGREGATES | _HARDLY_THROWING:
+            yield _THROWING.format(name)
+
+
+def _unlikely_of(catalyst: Catalyst, node: Node) -> Iterator[str]:
+    if not catalyst.children(node) and node.nodeName() not in _QUIET_LEAVES:
+        yield "What {} reads was not looked at."
+    for function, name in _aggregates(catalyst, node):
+        if function in _HARDLY_THROWING:
+            yield _THROWING.format(name)
+    for name in sorted({name for each in catalyst.items(node.expressions()) for name in _chances(catalyst, each)}):
+        yield f"What {{}} computes of {name}() may be something else each time: on which rows that throws was not looked at."
+
+
+def _is_quiet(catalyst: Catalyst, node: Node) -> bool:
+    return not any(True for each in catalyst.items(node.expressions()) for _ in rowwise(catalyst, each))
+
+
+def _aggregates(catalyst: Catalyst, node: Node) -> list[tuple[str, str]]:
+    """The aggregates of a node, but for those of the user's: what Spark calls each, and what users do."""
+    found, todo = set(), catalyst.items(node.expressions())
+    while todo:
+        each = todo.pop()
+        if not catalyst.computes_many(each):
+            continue
+        todo += catalyst.children(each)
+        if each.nodeName() == "AggregateExpression" and not code.is_function(catalyst, function := each.aggregateFunction()):
+            found.add((str(function.nodeName()), str(function.prettyName())))
+    return sorted(found)
 
 
 def _chances(catalyst: Catalyst, expression: Expr) -> Iterator[str]:
