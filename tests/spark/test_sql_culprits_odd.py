@@ -138,6 +138,17 @@ def test_a_table_function_that_crashes_at_its_end(dbg: Any, spark: Any, rows: An
     assert (culprit.record, culprit.exception_type) == (None, "ZeroDivisionError")
 
 
+@pytest.mark.parametrize("arrow", [False, True])
+def test_a_function_of_a_row_that_raises_what_ends_generators(arrow: bool, dbg: Any, rows: Any) -> None:
+    def leaving(v: str) -> str:
+        if v == "x4":
+            raise GeneratorExit("out")
+        return v
+
+    assert bad(culprits_of(dbg, rows.select("id", F.udf(leaving, "string", useArrow=arrow)("v")))) == [4]
+    assert len(dbg.runs[-1].resume(skip=True).result) == 11
+
+
 def test_a_checkpoint_that_is_taken_when_it_is_read(dbg: Any, rows: Any) -> None:
     original = rows.selectExpr("id", "int(v) n")
     found = culprits_of(dbg, original.localCheckpoint(eager=False).where("id > 5"))

@@ -30,6 +30,12 @@ def crashes() -> tuple[type[BaseException], ...]:
     return () if kind is None or issubclass(kind, _NO_CRASHES) else (kind,)
 
 
+def crashes_of_calls() -> tuple[type[BaseException], ...]:
+    """The same of a function that is called on a row and answers: nobody reads of it, so a GeneratorExit is one that it raised."""
+    kind = sys.exc_info()[0]
+    return (GeneratorExit,) if kind is not None and issubclass(kind, GeneratorExit) else crashes()
+
+
 KEPT_BYTES = 64 << 20
 """Records that are kept to find the culprit of a function that had read further when it crashed."""
 

@@ -9,7 +9,7 @@ from typing import Any
 from bigdebug.agents.guards.batches import Column, rows_of
 from bigdebug.agents.guards.code import Code, told
 from bigdebug.agents.guards.columns import Making, Telling
-from bigdebug.agents.guards.inflight import crashes
+from bigdebug.agents.guards.inflight import crashes, crashes_of_calls
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class GuardedRows(Telling):
             try:
                 for row in source:
                     given.append(function(row))
-            except crashes() as problem:
+            except crashes_of_calls() as problem:
                 crashed[len(given) + len(crashed)] = told(problem)
             else:
                 return crashed, given

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from bigdebug.agents.guards.code import DOUBTFUL, LARGE, SMALL, Code, Fitting, Once, anything, told
-from bigdebug.agents.guards.inflight import crashes
+from bigdebug.agents.guards.inflight import crashes, crashes_of_calls
 
 
 @dataclass(frozen=True)
@@ -59,14 +59,14 @@ def guarded_call(
     def call(*given: Any) -> bytes | None:
         try:
             value = function(*given)
-        except crashes() as problem:
+        except crashes_of_calls() as problem:
             return once(told(problem))
         return None if type(value) is int and least < value < most else doubt(value)
 
     def call_alone(given: Any) -> bytes | None:
         try:
             value = function(given)
-        except crashes() as problem:
+        except crashes_of_calls() as problem:
             return once(told(problem))
         return None if type(value) is int and least < value < most else doubt(value)
 
