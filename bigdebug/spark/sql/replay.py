@@ -11,6 +11,7 @@ from pyspark.sql.types import StructType
 
 from bigdebug.errors import ReplayError
 from bigdebug.localize.comparison import Comparison, compared
+from bigdebug.shown import plain
 from bigdebug.spark.interruption import planning
 from bigdebug.spark.predicate import EDIT, answering, told
 from bigdebug.spark.sql.actions import unheard
@@ -104,7 +105,7 @@ class FrameReplay:
 
     def __repr__(self) -> str:
         where = ", ".join(str(self._trace.run.graph[o]) for o in self._aimed.operators)
-        return f"<replay of run {self._trace.run.name!r} {'without' if self._exclude and not self._edit else 'on'} records at {where}>"
+        return plain(f"<replay of run {self._trace.run.name!r} {'without' if self._exclude and not self._edit else 'on'} records at {where}>")
 
     @property
     def _anew(self) -> bool:

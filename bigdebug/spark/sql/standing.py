@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bigdebug.errors import TooLargeError, UnknownOperatorError
+from bigdebug.shown import plain
 from bigdebug.spark.interruption import planning
 from bigdebug.spark.process import answering
 from bigdebug.spark.sql.actions import unheard
@@ -141,7 +142,7 @@ class Standing:
 
     def __repr__(self) -> str:
         at = ", ".join(str(self.run.graph[o]) for o in self.operators)
-        return f"<trace of run {self.run.name!r} at {at}>"
+        return plain(f"<trace of run {self.run.name!r} at {at}>")
 
 
 def ascending(names: Names) -> npt.NDArray[np.int64]:
