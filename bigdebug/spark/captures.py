@@ -5,7 +5,8 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from weakref import WeakSet
 
 from bigdebug.graph import Operator
 from bigdebug.trace.run import Run
@@ -26,6 +27,8 @@ class OpenCapture:
     fitted: Callable[[Iterable[Operator]], str] | None = None
     """The same for the operators of an action, if what is said in ``policy`` names those of another one."""
     thread: int = field(default_factory=threading.get_ident)
+    older: WeakSet[threading.Thread] = field(default_factory=lambda: WeakSet(threading.enumerate()), compare=False)
+    """The threads that ran before it was opened: what becomes of their records is not for who opened it to say."""
 
     def note(self, run: Run) -> None:
         for tell in self.told:
@@ -35,7 +38,8 @@ class OpenCapture:
 class Captures:
     """An action belongs to the capture that its own thread opened last; else to the one that was opened last at all.
 
-    So the threads that a block starts are captured with it, and blocks in several threads do not mix. Thread-safe.
+    So the threads that a block starts are captured with it, and blocks in several threads do not mix. What becomes of records that crash is said
+    for the thread of the block, and for those that began while it was open: a job of another one would lose records, and nobody asked for that. Thread-safe.
     """
 
     def __init__(self) -> None:
@@ -50,8 +54,11 @@ class Captures:
         every = self._open
         mine = [capture for capture in every if capture.thread == here]
         known = [capture for capture in every if not (capture.alone or capture.own)]
-        if mine or known:
-            return (mine or known)[-1]
+        if mine:
+            return mine[-1]
+        if known:
+            me = threading.current_thread()
+            return replace(known[-1], policy=next((capture.policy for capture in reversed(known) if me not in capture.older), None))
         return self._plain if self.always else None
 
     def end(self) -> None:

@@ -49,7 +49,8 @@ class Capturing:
         ``on_crash`` says what becomes of records that crash: "fail" (Spark's exception, which tells of them), "skip" (they
         are left out), a function that gives another record for one that crashed, to go on with, or "decide": left out until
         ``run.resume(...)`` says otherwise. Where that function raises itself, a record of an RDD is left out, and its culprit says so; an action on a
-        DataFrame fails, with a note of it. A dict says it by RDD. ``run.culprits`` has them, ``most`` of each task in full; all of them
+        DataFrame fails, with a note of it. A dict says it by RDD. It says so for actions of this thread and of those that begin within the block:
+        those of threads that ran before fail as ever. ``run.culprits`` has them, ``most`` of each task in full; all of them
         go into the directory ``letters``, for ``bigdebug.read_letters``. What Spark would reuse of such a run is computed anew by others.
         Records of RDDs pass one by one through guards, which takes up to half as long again as without; actions on DataFrames fail, and
         are called again over the query without what crashed. Writes, foreach(), toLocalIterator() and df.rdd fail (BigDebug 4.3, 5).

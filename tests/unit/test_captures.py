@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import threading
+import time
 from collections.abc import Iterator
 
 import pytest
@@ -61,3 +62,36 @@ def test_what_is_resumed_in_a_thread_of_its_own_is_nobody_elses() -> None:
     over.set()
     thread.join()
     assert [capture is not None and capture.policy for capture in seen] == ["skip"]
+
+
+def test_a_policy_is_for_threads_that_begin_within_its_block() -> None:
+    captures = Captures()
+    turns: dict[str, threading.Event] = {name: threading.Event() for name in ("before", "within")}
+    seen: dict[str, list[str | None]] = {name: [] for name in turns}
+
+    def ask(name: str, over: threading.Event) -> None:
+        while not over.is_set():
+            if turns[name].wait(0.01):
+                turns[name].clear()
+                current = captures.current()
+                seen[name].append(None if current is None else current.policy)
+
+    def asked(*names: str) -> None:
+        for name in names:
+            known = len(seen[name])
+            turns[name].set()
+            while len(seen[name]) == known:
+                time.sleep(0.01)
+
+    over = threading.Event()
+    threads = [threading.Thread(target=ask, args=("before", over)), threading.Thread(target=ask, args=("within", over))]
+    threads[0].start()
+    with captures.opened("outer", "auto", lambda run: None, "skip"):
+        threads[1].start()
+        asked(*turns)
+        with captures.opened("inner", "auto", lambda run: None, "decide"):
+            asked(*turns)
+    over.set()
+    for thread in threads:
+        thread.join()
+    assert seen == {"before": [None, None], "within": ["skip", "skip"]}
