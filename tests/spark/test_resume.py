@@ -503,6 +503,22 @@ def test_records_that_are_not_what_they_were(make: Callable[[Any], Any], dbg: An
         assert run.resume(repair={run.culprits[0]: {"v": "4"}}).result == [0, 1, 3, 6, 10, 15, 21, 28]
 
 
+def told_apart(pair: tuple[int, Any]) -> int:
+    if pair[0] == 1:
+        os._exit(3)
+    return 6 // (pair[0] - 2)
+
+
+@pytest.mark.parametrize("spread", [False, True])
+def test_records_that_cannot_be_pickled_are_known_by_their_places(spread: bool, dbg: Any) -> None:
+    """Their texts have addresses, which are others in each process."""
+    pairs = dbg.context.parallelize(range(4), 1).map(lambda n: (n, (i for i in ())))
+    run = failed(dbg, (pairs.mapPartitions(lambda part: part) if spread else pairs).map(told_apart).collect)
+    assert [(culprit.record.text[:3], culprit.exception_type) for culprit in run.culprits] == [("(1,", "WorkerEnded"), ("(2,", "ZeroDivisionError")]
+    assert run.resume(skip=True).result == [-3, 6]
+    assert run.resume(skip=list(run.culprits)).result == [-3, 6]
+
+
 # ---- bad input ----------------------------------------------------------------------------------------------------
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import re
 from collections.abc import Callable, Iterable
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -10,6 +11,13 @@ from typing import Any, NamedTuple
 from bigdebug.agents.frames import Dumps
 from bigdebug.agents.guards.crash import Place
 from bigdebug.shown import shown
+
+_ADDRESS = re.compile(r"\b0x[0-9a-fA-F]+")
+
+
+def _anywhere(text: str | None) -> str:
+    """A text without the addresses of objects, which are other ones in each process."""
+    return _ADDRESS.sub("0x", text or "")
 
 
 class Known(NamedTuple):
@@ -38,24 +46,28 @@ class Expected:
             self._left.setdefault(self._same(each.record, each.text) if moves else each.place.position, []).append(each)
             self.spares = self.spares or each.problem is not None
 
-    def problem(self, position: int, record: Any, alone: bool = False) -> BaseException | None:
-        """What to raise of a record instead of calling the function; None if that is to be called. ``alone``, if no other record has its position."""
-        here = self._left.get(self._key(record) if self._moves else position, ())
-        return next((each.problem for each in here if each.problem is not None and (alone or self._moves or self._is_of(each, record))), None)
+    def problem(self, position: int, record: Any, alone: bool = False, sure: bool = False) -> BaseException | None:
+        """What to raise of a record instead of calling the function; None if that is to be called.
 
-    def check(self, position: int, record: Any) -> None:
+        ``alone``, if no other record has its position: then what could not be pickled is known by its text, whatever addresses are in that. ``sure``,
+        if it is not to be compared at all.
+        """
+        here = self._left.get(self._key(record) if self._moves else position, ())
+        return next((each.problem for each in here if each.problem is not None and (sure or self._moves or self._is_of(each, record, alone))), None)
+
+    def check(self, position: int, record: Any, alone: bool = True) -> None:
         """Raise it."""
-        problem = self.problem(position, record)
+        problem = self.problem(position, record, alone)
         if problem is not None:
             raise problem
 
-    def before(self, function: Callable[[Any], Any], at: Callable[[], int]) -> Callable[[Any], Any]:
-        """The function, which is not called on the record that is ``at`` a position if it is not to be."""
+    def before(self, function: Callable[[Any], Any], at: Callable[[], int], alone: bool = False) -> Callable[[Any], Any]:
+        """The function, which is not called on the record that is ``at`` a position if it is not to be; ``alone``, if no other has that."""
         if not self.spares:
             return function
 
         def checked(record: Any) -> Any:
-            self.check(at(), record)
+            self.check(at(), record, alone)
             return function(record)
 
         return checked
@@ -72,9 +84,10 @@ class Expected:
         here.remove(found)
         return found.place
 
-    def _is_of(self, known: Known, record: Any) -> bool:
+    def _is_of(self, known: Known, record: Any, alone: bool = False) -> bool:
         """Whether a crash is of a record. Pickles of sets and of what has no ``__eq__`` are compared as this process makes them."""
-        if self._same(known.record, known.text) == self._key(record):
+        same, key = self._same(known.record, known.text), self._key(record)
+        if same == key or (alone and known.record is None and key[0] is None and _anywhere(same[1]) == _anywhere(key[1])):
             return True
         try:
             return known.record is not None and bool(pickle.loads(known.record) == record)

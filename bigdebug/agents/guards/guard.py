@@ -172,8 +172,10 @@ class GuardedFlatMap:
                 yield from given
 
 
-def guarded(step: Step, note: Note, at: Callable[[], int], guard: Guard, expected: Expected, inputs: Inputs | None = None) -> Any:
-    """A step that goes on where ``step`` crashes. ``at`` tells the position of the record in flight into the step's segment.
+def guarded(
+    step: Step, note: Note, at: Callable[[], int], guard: Guard, expected: Expected, inputs: Inputs | None = None, alone: bool = False,
+) -> Any:
+    """A step that goes on where ``step`` crashes. ``at`` tells the position of the record in flight into the step's segment, ``alone`` whether it comes to the step alone.
 
     ``inputs`` are told of what it is given, if it is the first step of their chain.
     """
@@ -184,13 +186,13 @@ def guarded(step: Step, note: Note, at: Callable[[], int], guard: Guard, expecte
 
     match step:
         case Map(function):
-            return GuardedMap(guard.flown(expected.before(function, at)), crashed, noting)
+            return GuardedMap(guard.flown(expected.before(function, at, alone)), crashed, noting)
         case Filter(function):
-            return GuardedFilter(guard.flown(expected.before(function, at)), crashed, noting)
+            return GuardedFilter(guard.flown(expected.before(function, at, alone)), crashed, noting)
         case FlatMap(function):
-            return GuardedFlatMap(guard.flown(expected.before(function, at), list), crashed, guard.decides)
+            return GuardedFlatMap(guard.flown(expected.before(function, at, alone), list), crashed, guard.decides)
         case Around(inner, behind):
-            return Around(guarded(inner, note, at, guard, expected), behind)
+            return Around(guarded(inner, note, at, guard, expected, alone=alone), behind)
         case Partitionwise(function):
             def within(
                 position: int | None, given: Any, problem: BaseException, met: Any = NO_RECORD, again: bool = False, replaces: bool = False,

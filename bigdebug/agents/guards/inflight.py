@@ -123,7 +123,7 @@ class InFlight:
 
     def _sparing(self, records: Iterator[Any], expected: Expected, crashed: Note) -> Iterator[Any]:
         for position, record in enumerate(records):
-            problem = expected.problem(position, record, alone=True)
+            problem = expected.problem(position, record, sure=True)
             if problem is None:
                 yield record
                 continue

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
-from itertools import repeat
+from itertools import accumulate, repeat
+from operator import and_
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from bigdebug.agents.guards.guard import Guard, guarded
 from bigdebug.agents.guards.inflight import NO_RECORD, Instead, Note
 from bigdebug.agents.guards.inputs import Inputs
 from bigdebug.agents.notes import Notes, smallest
-from bigdebug.agents.segments import Leaked, Map, Offsets, OneToOne, Step, Tally
+from bigdebug.agents.segments import Around, Filter, Leaked, Map, Offsets, OneToOne, Step, Tally
 
 
 @dataclass(frozen=True)
@@ -59,10 +60,16 @@ class GuardedSteps:
 
     def _guarded(self, position: Callable[[], int], noting: Callable[[Note], Note]) -> tuple[Step, ...]:
         guard, first_alone = self.guard, (self.inputs, *repeat(None, len(self.steps) - 1))
+        # Behind steps that give one output at most, no two records have one position.
+        alone = (True, *accumulate(map(_gives_one, self.steps[:-1]), and_))
         return tuple(
-            guarded(step, noting(guard.note(operator, self.number)), position, guard, guard.expected(operator), inputs)
-            for operator, step, inputs in zip(self.operators, self.steps, first_alone, strict=True)
+            guarded(step, noting(guard.note(operator, self.number)), position, guard, guard.expected(operator), inputs, one)
+            for operator, step, inputs, one in zip(self.operators, self.steps, first_alone, alone, strict=True)
         )
+
+
+def _gives_one(step: Step) -> bool:
+    return _gives_one(step.step) if isinstance(step, Around) else isinstance(step, Map | Filter)
 
 
 def _noted(

@@ -103,6 +103,13 @@ class Resume:
     def _passed(self, again: Callable[[], Any], policy: Policy, skip: Any) -> Resumed:
         """What the action gives under a policy."""
         runs: list[Run] = []
+    def _remedy(self, resumed: Run) -> str:
+        """Where to look, if a run fails without its culprits."""
+        if self._run.culprits.unknown:
+            return "See what run.culprits.unknown says."
+        told = resumed.culprits.summary()
+        return f"dbg.runs[-1] is what was resumed, and its culprits are what it failed of.\n{told}".rstrip()
+
         captures, name, strategy = self._recorder.captures, f"{self._run.name}, resumed", self._action.capture.strategy
         with captures.resuming(name, strategy, runs.append, policy.packed(), lambda now: policy.renamed(renamed(self._run.graph, now)).packed()):
             try:
@@ -116,7 +123,7 @@ class Resume:
                     ) from problem
                 if skip is not True or _CANCELLED in str(problem):  # others crashed, and are told as before, or nothing did
                     raise
-                raise ReplayError("The program fails without them, too, and Spark says above why", remedy="See what run.culprits.unknown says.") from problem
+                raise ReplayError("The program fails without them, too, and Spark says above why", remedy=self._remedy(runs[-1])) from problem
         run = runs[-1]
         ran = self._recorder.runs.computed_by(run)
         return Resumed(result, run, sum(map(len, run.computed.values())) - ran, ran)
