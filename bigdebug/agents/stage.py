@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -111,6 +112,8 @@ class StageFunction:
     """The operator whose records it reads; and whether these are its own only here, for nothing of ours computed them."""
     link: Link | None = None
     most: int = MOST_POSTED
+    unheard: Callable[[], AbstractContextManager[None]] = nullcontext
+    """Within it, nobody hears of what is added to accumulators."""
 
     def __call__(self, split: int, incoming: Iterable[Any], watch: Watch | None = None) -> Iterator[bytes]:
         started = time.perf_counter()
@@ -146,6 +149,7 @@ class StageFunction:
         from bigdebug.agents.guards.stage import guarded_stage
 
         notes.guard = Deciding(Policy.unpacked(task.policy, split), self.stage, split, task.attempt)
+        notes.guard.unheard = self.unheard
         return guarded_stage(self, notes.guard)._frames(split, incoming, notes, emitted, watch)
 
     def _frames(self, split: int, incoming: Iterable[Any], notes: Notes, emitted: Emitted, watch: Watch | None) -> Iterator[bytes]:

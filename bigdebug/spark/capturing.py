@@ -52,6 +52,7 @@ class Capturing:
         DataFrame fails, with a note of it. A dict says it by RDD. It says so for actions of this thread and of those that begin within the block:
         those of threads that ran before fail as ever. ``run.culprits`` has them, ``most`` of each task in full; all of them
         go into the directory ``letters``, for ``bigdebug.read_letters``. What Spark would reuse of such a run is computed anew by others.
+        A function over an iterator that crashes is called again on what it had read since it gave something, and adds to accumulators again.
         Records of RDDs pass one by one through guards, which takes up to half as long again as without; actions on DataFrames fail, and
         are called again over the query without what crashed. Writes, foreach(), toLocalIterator() and df.rdd fail (BigDebug 4.3, 5).
         """

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import partial
 from threading import get_ident
@@ -40,13 +41,17 @@ def _alike(one: BaseException, other: BaseException) -> bool:
 
 @dataclass(frozen=True)
 class Calls:
-    """What a function raises that is called on records of the partition ``split``; ``apart``, in a process of its own, where workers end in it."""
+    """What a function raises that is called on records of the partition ``split``; ``apart``, in a process of its own, where workers end in it.
+
+    Within ``unheard`` nobody hears of what it adds to accumulators: such a call is no part of the job.
+    """
 
     function: Callable[[int, Iterable[Any]], Iterable[Any]]
     split: int
     source: InFlight
     dumps: Dumps
     apart: bool
+    unheard: Callable[[], AbstractContextManager[None]] = nullcontext
 
     def whatever(self, problem: BaseException) -> bool:
         """Whether the function raises the same when its records have ended, whatever they were: on none, and on each of some alone."""
@@ -73,8 +78,9 @@ class Calls:
         """How much the function gives before it asks for more than the context."""
         given = 0
         try:
-            for _ in self.function(self.split, _asked_for_more(context, get_ident())):
-                given += 1
+            with self.unheard():
+                for _ in self.function(self.split, _asked_for_more(context, get_ident())):
+                    given += 1
         except _AskedForMore:
             return given
         except crashes():  # it has been given too little, in a thread of its own
@@ -100,7 +106,8 @@ class Calls:
         some = pulled[places[0] : places[-1] + 1] if in_a_row and places else [pulled[place] for place in places]
 
         def call() -> None:
-            deque(self.function(self.split, map(self.source.held.given, [*context, *some])), maxlen=0)
+            with self.unheard():
+                deque(self.function(self.split, map(self.source.held.given, [*context, *some])), maxlen=0)
 
         cell = Cell(lambda: call, self.dumps) if self.apart else None
         try:

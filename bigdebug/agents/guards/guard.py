@@ -7,6 +7,7 @@ finds every culprit in it (BigDebug 4.3). PySpark pulls records one at a time, s
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
@@ -33,6 +34,8 @@ class Guard:
 
     decides = False
     """Whether what it gives is what the job is to give."""
+    unheard: Callable[[], AbstractContextManager[None]] = nullcontext
+    """Within it, nobody hears of what is added to accumulators: what functions are called on to see whether they crash, is no part of the job."""
 
     def __init__(self, dumps: Dumps, most: int, flight: Flight | None = None, first: Callable[[Noted], None] | None = None) -> None:
         """``first`` is called with the first crash, when it is noted."""
@@ -199,4 +202,4 @@ def guarded(
             ) -> Instead:
                 return note(at(), given, problem, again=again, replaces=replaces)
 
-            return Partitionwise(GuardedPartition(function, within, guard.dumps, guard.flight, guard.decides, lost=guard.lose))
+            return Partitionwise(GuardedPartition(function, within, guard.dumps, guard.flight, guard.decides, lost=guard.lose, unheard=guard.unheard))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -47,13 +48,15 @@ class GuardedPartition:
     """Called where there may be culprits among records that were let go of."""
     before: Before | None = None
     """What knows how to hold the records, if it need not be by their pickles."""
+    unheard: Callable[[], AbstractContextManager[None]] = nullcontext
+    """Within it, nobody hears of what is added to accumulators."""
 
     def __call__(self, split: int, records: Iterable[Any], reads: Reads | None = None) -> Iterator[Any]:
         """What the function gives of records. ``reads`` is told how many of these had been read when it gave something."""
         source = InFlight(records, self.dumps, self.flight, None if self.before is None else self.before.holding())
         if self.expected.spares:
             source.spare(self.expected, self.crashed)
-        calls = Calls(self.function, split, source, self.dumps, self.flight is not None)
+        calls = Calls(self.function, split, source, self.dumps, self.flight is not None, self.unheard)
         return Rounds(calls, self.crashed, self.exact, self.lost, Reads() if reads is None else reads).outputs()
 
 

@@ -39,6 +39,7 @@ def guarded_segment(run: Any, operators: tuple[int, ...], number: int, guard: Gu
             expected = guard.expected(operators[-1])
             over = GuardedPartition(
                 function, note, guard.dumps, guard.flight, exact=guard.decides, expected=expected, lost=guard.lose, before=before,
+                unheard=guard.unheard,
             )
             return GuardedPaired(over) if isinstance(run, Paired) and not guard.decides else replace(run, function=over)
         case Combine(merge, memory, finish):

@@ -25,7 +25,7 @@ from bigdebug.spark.rdd.chains import Chain, Functions, chain_into, chain_to, fe
 from bigdebug.spark.rdd.definition import Definition, Exchange, Rearranged, Repartition, Source
 from bigdebug.spark.rdd.frozen import Frozen
 from bigdebug.spark.rdd.recipe import Again, Built, Recipe
-from bigdebug.spark.rdd.sent import identifying, nobody, stopping
+from bigdebug.spark.rdd.sent import identifying, nobody, stopping, unheard
 
 if TYPE_CHECKING:
     from bigdebug.spark.rdd.recorded import Recorded as Captured
@@ -161,7 +161,7 @@ class Compiler:
             stage=stage_id, reader=reader, segments=(), emission=emit.Nothing(),
             store=self._recorder.blocks_at, identify=identifying(), report=self._recorder.runs.reports.add,
             leaked=stopping(), lazy=bool(rdd._definition.operator.detail.get("skipped")), reads=reads, link=self._link,
-            arrives=not merges and (not chain.read_back or _is_moved(chain.begins)),
+            arrives=not merges and (not chain.read_back or _is_moved(chain.begins)), unheard=unheard(),
         )
         function = recipe.running(pieces, emitting)
         self._recipes[stage_id] = recipe

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
-from pyspark import SparkContext, TaskContext
+from pyspark import SparkContext, TaskContext, accumulators
 from pyspark.errors import PySparkRuntimeError
 
 from bigdebug.agents.evaluate import Unknown
@@ -76,6 +76,23 @@ def stopping() -> Callable[[str], Exception]:
         return PySparkRuntimeError(errorClass="STOP_ITERATION_OCCURRED", messageParameters={"exc": message})
 
     return stopped
+
+
+def unheard() -> Callable[[], AbstractContextManager[None]]:
+    """Within what that gives, the accumulators of a task are others, which nobody hears of."""
+
+    @contextmanager
+    def aside() -> Iterator[None]:
+        before = [(each, each._value) for each in accumulators._accumulatorRegistry.values()]  # of the worker: the module goes by its name
+        for each, value in before:
+            each._value = each.accum_param.zero(value)
+        try:
+            yield
+        finally:
+            for each, value in before:
+                each._value = value
+
+    return aside
 
 
 def outside() -> Callable[[], AbstractContextManager[None]]:
