@@ -64,16 +64,25 @@ def _choice(wanted: Any) -> Choice:
     raise ValueError(f"{_REMEDY} Not {shown(wanted)}")
 
 
-def function_of_one(function: Callable[[Any], Any], what: str) -> bytes:
-    """A function of one record, pickled. Raises ReplayError for another."""
+def function_of_one(
+    function: Callable[[Any], Any], what: str, called: str = "It is called with the record that culprit.record shows.",
+    made: Callable[[Callable[[Any], Any]], Callable[[Any], Any]] = lambda function: function,
+) -> bytes:
+    """A function of one record, pickled, or what is ``made`` of it. Raises ReplayError for another, and for one that cannot be pickled; ``called`` says of what it is one."""
     try:
         inspect.signature(function).bind(None)
     except TypeError as problem:
         raise ReplayError(
             f"{what} is a function of one record, and {shown(function)} is not: {problem}",
-            remedy="It is called with the record that culprit.record shows.",
+            remedy=called,
         ) from problem
     except ValueError:  # some built-in functions do not tell
         pass
-    found: bytes = dumps(function)  # type: ignore[no-untyped-call]
+    try:
+        found: bytes = dumps(made(function))  # type: ignore[no-untyped-call]
+    except Exception as problem:
+        raise ReplayError(
+            f"{what} cannot be pickled, and so not go to Spark's workers: {type(problem).__name__}: {problem}",
+            remedy="It, or something that it refers to (a lock, a connection, an open file), lives in this process alone: let it make that itself.",
+        ) from problem
     return found

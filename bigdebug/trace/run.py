@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
@@ -14,6 +14,7 @@ from bigdebug.graph import OperatorGraph
 from bigdebug.model import Statistics
 from bigdebug.shown import counted, plain, shown
 from bigdebug.store.directory import LineageStore
+from bigdebug.trace.culprit import CrashCulprit
 from bigdebug.trace.culprits import Culprits
 from bigdebug.trace.lineage import Lineage
 from bigdebug.trace.origins import SourceFacts
@@ -79,17 +80,21 @@ class Run:
 
         ``skip`` are culprits that are left out, True for all that crash. ``repair`` has a record for each of some culprits, or is a function
         that gives one for each record that crashes: the function that crashed goes on with it. ``fix`` has functions for operators
-        (an RDD, a DataFrame's UDF, or an operator of ``graph``): they are called on the records that crashed. Other records crash as before. Stages
+        (an RDD, or an operator of ``graph``), which are called where records crashed as the function that stands there in the program: that of ``mapValues`` with a value,
+        to give another one, that of ``keyBy``, ``groupBy`` or ``sortBy`` with a record, to give its key. Other records crash as before, or, if the run had a policy
+        (``dbg.capture(on_crash=...)``), become what that says; what is said here of all that crash is said in the place of it. Stages
         that had finished, also in part, do not run again. All culprits are found first. The action is called once, or up to four times, if it
-        has no effects, until no function over an iterator has to begin anew behind a crash. Raises ReplayError for what cannot be resumed so, SourceChangedError if the
-        input is not what it was.
+        has no effects, until no function over an iterator has to begin anew behind a crash; what such calls add to accumulators adds up.
+        Raises ReplayError for what cannot be resumed so, SourceChangedError if the input is not what it was, TypeError for what is no culprit, record or function.
         """
         if not self.resuming:
             raise ReplayError("This run did not crash in this session, so there is nothing to resume", value=self.name, remedy="Run the job again.")
-        if callable(skip) or isinstance(skip, str):
+        if not isinstance(skip, bool | CrashCulprit | Iterable | None) or isinstance(skip, str | bytes) or callable(skip):
             raise TypeError(f"skip takes culprits of this run, or True for all that crash, not {shown(skip)}")
         if repair is not None and not callable(repair) and not isinstance(repair, Mapping):
             raise TypeError(f"repair takes a function of a record, or a dictionary of culprits and records, not {shown(repair)}")
+        if not isinstance(fix, Mapping | None):
+            raise TypeError(f"fix takes a dictionary of operators, or RDDs, and functions, not {shown(fix)}")
         return self.resuming[0](skip, repair, fix)
 
     # ---- display ----------------------------------------------------------------------------------------------

@@ -169,15 +169,25 @@ def test_a_function_without_a_name_is_called_with_what_it_calls_as_that_is_now(d
 
 
 def test_a_function_that_is_not_of_the_notebook_or_not_of_one_record_is_not_taken_by_its_name(dbg: Any, cell: Any) -> None:
-    names = cell("def number(text): return int(text)")
+    cell("def number(text): return int(text)")
     records = dbg.context.parallelize([("a", "x")], 1)
-    for crash in (records.mapValues(names["number"]), records.map(number), records.values().map(int)):
+    for crash in (records.mapValues(number), records.map(number), records.values().map(int)):
         view = look(failed(dbg, crash.collect))
         fix = asked(view, "culprit", number=0)["fix"]
         assert (fix["defined"], fix["by"]) == (None, None)
         assert "run.graph[" in fix["code"]
         said = view.answer({"version": VERSION, "id": 1, "request": "fix", "content": {"number": 0, "on": True}})
         assert "no function that this notebook defines for one record" in said["content"]["what"]
+
+
+def test_a_function_of_values_is_taken_by_its_name_and_called_on_values(dbg: Any, cell: Any) -> None:
+    names = cell("def number(text): return int(text)")
+    view = look(failed(dbg, dbg.context.parallelize([("a", "1"), ("b", "0x10")], 1).mapValues(names["number"]).collect))
+    assert asked(view, "culprit", number=0)["fix"]["defined"] == "number, cell:1"
+    cell("def number(text): return int(text, 0)")
+    asked(view, "fix", number=0, on=True)
+    assert resumed(view)["problem"] is None
+    assert view.resumed.result == [("a", 1), ("b", 16)]
 
 
 def test_culprits_of_a_run_that_was_forgotten_are_still_looked_at(dbg: Any, cell: Any) -> None:

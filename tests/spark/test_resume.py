@@ -519,6 +519,33 @@ def test_records_that_cannot_be_pickled_are_known_by_their_places(spread: bool, 
     assert run.resume(skip=list(run.culprits)).result == [-3, 6]
 
 
+# ---- functions that are fixed -------------------------------------------------------------------------------------
+
+
+def whole(text: str) -> int:
+    return int(text, 16)
+
+
+@pytest.mark.parametrize(("define", "fix", "result"), [
+    (lambda pairs: pairs.mapValues(int), whole, [("a", 1), ("b", 16)]),
+    (lambda pairs: pairs.flatMapValues(lambda text: [int(text)] * 2), lambda text: [whole(text)], [("a", 1), ("a", 1), ("b", 16)]),
+    (lambda pairs: pairs.values().keyBy(int), whole, [(1, "1"), (16, "0x10")]),
+    (lambda pairs: pairs.values().groupBy(int, 1).mapValues(list), whole, [(1, ["1"]), (16, ["0x10"])]),
+    (lambda pairs: pairs.values().filter(int), whole, ["1", "0x10"]),
+    (lambda pairs: pairs.values().flatMap(lambda text: [int(text)] * 2), lambda text: [whole(text)], [1, 1, 16]),
+    (lambda pairs: pairs.groupByKey(1).mapValues(lambda texts: int(*texts)), lambda texts: whole(*texts), [("a", 1), ("b", 16)]),
+], ids=["mapValues", "flatMapValues", "keyBy", "groupBy", "filter", "flatMap", "mapValues of groups"])
+def test_a_fix_is_to_what_the_function_was_written_for(define: Any, fix: Any, result: list[Any], dbg: Any) -> None:
+    run = failed(dbg, define(dbg.context.parallelize([("a", "1"), ("b", "0x10")], 1)).collect)
+    assert sorted(run.resume(fix={run.culprits[0].operator: fix}).result, key=repr) == sorted(result, key=repr)
+
+
+def test_a_function_of_pysparks_own_is_not_fixed(dbg: Any) -> None:
+    keys = dbg.context.parallelize([("a", "1"), ("b", "x")], 1).mapValues(int).keys()
+    with pytest.raises(ReplayError, match="calls a function of PySpark's own"):
+        failed(dbg, keys.collect).resume(fix={keys: str})
+
+
 # ---- bad input ----------------------------------------------------------------------------------------------------
 
 
@@ -539,6 +566,19 @@ def test_what_cannot_be_resumed_says_why(dbg: Any, lines: Any) -> None:
         whole.resume(fix={whole.culprits[0].operator: int})
     with pytest.raises(ReplayError, match="cannot be pickled"):
         run.resume(repair={run.culprits[0]: threading.Lock()})
+    lock = threading.Lock()
+    with pytest.raises(ReplayError, match=r"the fix of map.* cannot be pickled.*lock"):
+        run.resume(fix={numbers: lambda line: lock})
+    with pytest.raises(ReplayError, match=r"repair cannot be pickled.*lock"):
+        run.resume(repair=lambda line: lock)
+    with pytest.raises(ReplayError, match=r"the repair cannot be pickled.*lock"), dbg.capture(on_crash=lambda line: lock):
+        pass
+    for fix in (5, len, [(numbers, len)]):
+        with pytest.raises(TypeError, match="fix takes a dictionary"):
+            run.resume(fix=fix)
+    for skip in (5, 1, run, len, "x"):
+        with pytest.raises(TypeError, match="skip takes culprits"):
+            run.resume(skip=skip)
     with dbg.capture() as fine:
         lines.count()
     with pytest.raises(ReplayError, match="did not crash"):

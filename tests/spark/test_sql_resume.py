@@ -140,6 +140,10 @@ def test_what_cannot_be_resumed_says_why(dbg: Any, flights: Any, path: Path) -> 
         run.resume()
     with pytest.raises(ReplayError, match="is not replaced for the rows"):
         run.resume(fix={0: int})
+    with pytest.raises(TypeError, match="skip takes culprits"):
+        run.resume(skip=5)
+    with pytest.raises(TypeError, match="fix takes a dictionary"):
+        run.resume(fix=5)
     with pytest.raises(ReplayError, match="no culprit of this run"):
         run.resume(skip=[3])
     with pytest.raises(ReplayError, match="crashed on rows together"):

@@ -662,13 +662,14 @@ def test_the_time_of_a_guard_is_not_the_functions(dbg: Any) -> None:
 
 
 def test_what_is_no_watch_says_why(dbg: Any, spark: Any) -> None:
-    numbers = dbg.context.parallelize(range(4), 1)
+    numbers, lock = dbg.context.parallelize(range(4), 1), threading.Lock()
     for what in (spark.range(3), spark.sql("SELECT 1")):
         with pytest.raises(TypeError, match=r"watch df\.rdd, or ask"):
             dbg.watch(what, lambda r: True)
     for given, why in (
         (((3,), {"guard": bool}), "takes an RDD"), (((), {"guard": bool}), "records of one RDD"), (((numbers,), {}), "takes a guard"),
         (((numbers, 3), {}), "a function of a record"), (((numbers, lambda: 1), {}), "a function of one record"),
+        (((numbers, lambda n: lock.locked()), {}), "the guard cannot be pickled"),
     ):
         with pytest.raises(TypeError, match=why):
             dbg.watch(*given[0], **given[1])

@@ -7,6 +7,7 @@ import sys
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from pyspark import cloudpickle
@@ -20,6 +21,7 @@ from bigdebug.graph import Operator
 from bigdebug.shown import shown
 from bigdebug.spark.policies import function_of_one
 from bigdebug.spark.rdd.crashes.blamed import Told
+from bigdebug.spark.rdd.crashes.fixing import not_written, of_one, put, written
 from bigdebug.spark.rdd.definition import Narrow
 from bigdebug.trace.culprit import CrashCulprit
 from bigdebug.trace.operators import operator_of
@@ -30,9 +32,6 @@ if TYPE_CHECKING:
 
 MOST = 10_000
 """Culprits of a task that are kept in full, as many as are looked for."""
-
-_OF_ONE = ("map", "filter", "flatMap")
-"""Operators whose function is the user's own: that of mapValues is made of it."""
 
 Repair = Mapping[CrashCulprit, Any] | Callable[[Any], Any]
 
@@ -64,9 +63,12 @@ class Decisions:
         fixes: dict[int, Choice] = {}
         for what, function in fix.items():
             operator = operator_of(self._run, what)
-            if not isinstance(self._step(operator), Map | Filter | FlatMap):
+            called = of_one(self._step(operator))
+            if called is None:
                 raise _of_several(operator, "fixed")
-            fixes[operator.id] = Choice(fix=function_of_one(function, f"the fix of {operator}"))
+            if written(called) is None:
+                raise not_written(operator)
+            fixes[operator.id] = Choice(fix=function_of_one(function, f"the fix of {operator}", "It is called as the function that you wrote there.", partial(put, called)))
         policy = Policy(Choice(skip is True, every), {}, fixes, MOST, dumps=cloudpickle.dumps)
         policy = replace(policy, known={c.place: chosen for c in culprits.known if (chosen := self._chosen(c, policy, instead)) is not None})
         return replace(policy, known={**policy.known, **self._equal_ones(policy)})
@@ -76,10 +78,9 @@ class Decisions:
 
         Workers have functions of modules as these were when they first imported them.
         """
-        known = self._recorder.questions(self._run).rdd(operator)._definition
-        if known.operator.name not in _OF_ONE or not isinstance(known.lowering, Narrow):
-            return None
-        function: Any = getattr(known.lowering.step, "function", None)
+        lowering = self._recorder.questions(self._run).rdd(operator)._definition.lowering
+        called = of_one(lowering.step) if isinstance(lowering, Narrow) else None
+        function = None if called is None else written(called)
         if not inspect.isfunction(function) or function.__module__ != "__main__":
             return None
         latest = vars(sys.modules["__main__"]).get(function.__qualname__)

@@ -154,5 +154,8 @@ def _pickled(guard: Any) -> bytes | None:
         raise TypeError(f"the guard is a function of one record, and {shown(guard)} is not: {problem}") from problem
     except ValueError:  # some built-in functions do not tell
         pass
-    found: bytes = dumps(guard)  # type: ignore[no-untyped-call]
+    try:
+        found: bytes = dumps(guard)  # type: ignore[no-untyped-call]
+    except Exception as problem:
+        raise TypeError(f"the guard cannot be pickled, and so not go to Spark's workers: {type(problem).__name__}: {problem}; let it make what it refers to itself") from problem
     return found
