@@ -69,5 +69,6 @@ def tell(sc: SparkContext, culprits: Culprits, problem: BaseException, wait: boo
         log.debug("bigdebug has not found what crashed yet: %s", type(trouble).__name__)  # what it says is the user's
     finally:
         culprits.one_will_do = False
-    if culprits.known or not culprits.complete:
-        problem.add_note(culprits.summary() or LATER)
+    summary = culprits.summary()
+    if summary or not culprits.complete:
+        problem.add_note(summary or LATER)

@@ -108,6 +108,8 @@ class CrashCulprit(Sourced):
     """Whether the record came in the place of another one that had crashed."""
     behind: Behind | None = None
     """What is behind this culprit and others with it, where that takes a job."""
+    spared: bool = False
+    """Whether the run went on from it, as its policy said: then it is not what the run failed of."""
 
     @cached_property
     def record(self) -> Any:

@@ -45,6 +45,11 @@ class Culprits(Sequence[CrashCulprit]):
         self._finding = finding
 
     @property
+    def failed_of(self) -> list[CrashCulprit]:
+        """Those of the known culprits that the run failed of: all, but for those from which it went on."""
+        return [culprit for culprit in self.known if not culprit.spared]
+
+    @property
     def complete(self) -> bool:
         """Whether all are known."""
         return self._finding is None
@@ -106,13 +111,14 @@ class Culprits(Sequence[CrashCulprit]):
         return found
 
     def summary(self) -> str:
-        """The most frequent cause in a few lines, and how many culprits are known."""
-        if not self.known:
+        """The most frequent cause of what the run failed of in a few lines, and how many culprits are known. Empty, as long as that is none."""
+        failed = self.failed_of
+        if not failed:
             return ""
-        (cause, most), *others = Counter(culprit.cause for culprit in self.known).most_common()
-        first = next(culprit for culprit in self.known if culprit.cause == cause)
+        (cause, most), *_ = Counter(culprit.cause for culprit in failed).most_common()
+        first = next(culprit for culprit in failed if culprit.cause == cause)
         what = f"{counted(len(self.known))} crashed{'' if self.complete else ' so far'}"
-        more = f", {most:,} of them" if others else ""
+        more = f", {most:,} of them" if most < len(self.known) else ""
         return "\n".join(map(plain, [
             f"bigdebug: {what}{more} with {first.exception_type}: {first.message}", f"  in {first.operator}", f"  the first is {shown(first.record)}",
             *first.told_line(), "  run.culprits, or dbg.runs[-1].culprits, has them with where they came from",

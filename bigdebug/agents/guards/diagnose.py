@@ -15,6 +15,8 @@ from bigdebug.agents.guards.flight import Call, Changed, FarEnough, Flight, fold
 from bigdebug.agents.guards.guard import Guard
 from bigdebug.agents.guards.noted import Noted
 from bigdebug.agents.guards.placed import Arrived, Shared
+from bigdebug.agents.guards.policy import Policy
+from bigdebug.agents.guards.seeking import Seeking
 from bigdebug.agents.guards.stage import guarded_stage
 from bigdebug.agents.notes import Notes
 from bigdebug.agents.picked import read_out
@@ -41,6 +43,8 @@ class Diagnosed(NamedTuple):
     """The attempt that its block bears, and the block, where the task does not see the store."""
     unwritten: str = ""
     """Why there is no block."""
+    failed: frozenset[int] | None = None
+    """Where the run had a policy, which of the crashes it failed of: it went on from the others."""
 
 
 class _Look(NamedTuple):
@@ -74,6 +78,8 @@ class Diagnose:
     """Partitions that are looked at as far as it is known that workers ended in them, and no further."""
     early: Early | None = None
     """Who is told of the first crash at once, if somebody waits for that."""
+    policy: str | None = None
+    """What became of crashes in the run, if it was not to fail of all."""
 
     def __call__(self, split: int, incoming: Iterable[object]) -> Iterator[Diagnosed]:
         task = self.stage.identify().attempt
@@ -88,12 +94,14 @@ class Diagnose:
             if flight is not None:
                 flight.close()
         block, unwritten = self._written(split, task, notes, emitted.records) if guard.total else (b"", "")
-        yield Diagnosed(split, guard.crashes, guard.total, guard.lost, changed, task, block, unwritten)
+        failed = frozenset(guard.failed) if isinstance(guard, Seeking) else None
+        yield Diagnosed(split, guard.crashes, guard.total, guard.lost, changed, task, block, unwritten, failed)
 
     def _looked(self, split: int, function: StageFunction, arriving: Iterator[object], flight: Flight | None) -> _Look:
         """A stage's partition run under guard."""
-        guard = Guard(self.dumps, self.most, flight, None if self.early is None else partial(self.early.tell, split))
-        stage = guarded_stage(function, guard)
+        guard = self._guard(split, flight)
+        # What becomes of crashes is said here, and not by the job, whose stages below do as the run did.
+        stage = replace(guarded_stage(function, guard), identify=lambda: function.identify()._replace(policy=None))
         notes, emitted, changed = Notes(), Emitted(), False
         try:
             for _ in stage.frames(split, arriving, notes, emitted):
@@ -104,6 +112,13 @@ class Diagnose:
         except Changed:
             changed = True
         return _Look(guard, notes, emitted, changed, stage.reader)
+
+    def _guard(self, split: int, flight: Flight | None) -> Guard:
+        first = None if self.early is None else partial(self.early.tell, split)
+        if self.policy is None:
+            return Guard(self.dumps, self.most, flight, first)
+        policy = replace(Policy.unpacked(self.policy, split), most=self.most, dumps=self.dumps)
+        return Seeking(policy, self.stage.stage, split, flight, first)
 
     def _written(self, split: int, task: int, notes: Notes, emitted: int) -> tuple[bytes, str]:
         """The block, where the driver has to write it, or why there is none."""

@@ -34,6 +34,8 @@ class Guard:
 
     decides = False
     """Whether what it gives is what the job is to give."""
+    replaces = False
+    """Whether something may come in the place of what crashes."""
     unheard: Callable[[], AbstractContextManager[None]] = nullcontext
     """Within it, nobody hears of what is added to accumulators: what functions are called on to see whether they crash, is no part of the job."""
 
@@ -67,14 +69,15 @@ class Guard:
         self, operator: int, segment: int, position: int | None, given: Any, problem: BaseException, met: Any = NO_RECORD,
         again: bool = False, replaces: bool = False,
     ) -> Instead:
-        self.total += 1
-        if self.total <= self._most:
-            self._keep(operator, segment, position, given, problem, met, again)
+        self._keep(operator, segment, position, given, problem, met, again)
         if self.total == 1 and self._first is not None:
             self._first(self.crashes)
         return ()
 
     def _keep(self, operator: int, segment: int, position: int | None, given: Any, problem: BaseException, met: Any, again: bool) -> None:
+        self.total += 1
+        if self.total > self._most:
+            return
         record = None if given is NO_RECORD else self._pickled(given)
         text = shown(given) if record is None and given is not NO_RECORD else None
         self.crashes.add(Crash(operator, segment, position, record, text, None if met is NO_RECORD else shown(met), raised_as(problem), again))

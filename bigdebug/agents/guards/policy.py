@@ -17,8 +17,10 @@ from bigdebug.agents.frames import Dumps
 from bigdebug.agents.guards.cell import elsewhere
 from bigdebug.agents.guards.crash import Place, Raised, raised_as
 from bigdebug.agents.guards.expected import Expected, Known
+from bigdebug.agents.guards.flight import Flight
 from bigdebug.agents.guards.guard import Guard
 from bigdebug.agents.guards.inflight import NO_RECORD, Instead, crashes
+from bigdebug.agents.guards.noted import Noted
 from bigdebug.agents.letters import letter_of, post
 
 
@@ -66,6 +68,8 @@ class Policy:
     most: int = 1_000
     letters: str | None = None
     dumps: Dumps = pickle.dumps
+    moved: bool = False
+    """Whether other records had come in the place of some in the run that is resumed, and may not come now."""
 
     def goes_on(self, operator: int) -> bool:
         """Whether the job goes on from crashes of an operator that nothing was chosen for."""
@@ -75,6 +79,11 @@ class Policy:
         """What becomes of crashes of an operator that nothing was chosen for."""
         return self.by.get(operator, self.otherwise)
 
+    def to_the_end(self) -> Policy:
+        """The same with which a job comes to its end, for questions about it: what would fail it is left out, and nobody is written a letter once more."""
+        by = {operator: choice._replace(skips=True) for operator, choice in self.by.items()}
+        return replace(self, otherwise=self.otherwise._replace(skips=True), by=by, letters=None)
+
     def renamed(self, names: Mapping[int, int]) -> Policy:
         """The same with other ids of operators."""
         known = {place._replace(operator=names.get(place.operator, place.operator)): each for place, each in self.known.items()}
@@ -83,9 +92,14 @@ class Policy:
     def moves(self, operator: int, partition: int) -> bool:
         """Whether records of an operator have other positions than they had in the run that is resumed.
 
-        So it is where records come in the place of others, and behind functions that go on now where they had begun anew.
+        So it is where records come in the place of others, or did then, and behind functions that go on now where they had begun anew.
         """
-        return self._replaces or partition in self._moved or self._spared.get(partition, operator) < operator
+        return self.moved or self._replaces or partition in self._moved or self._spared.get(partition, operator) < operator
+
+    @property
+    def puts_others(self) -> bool:
+        """Whether it has records come in the place of some, in any partition."""
+        return self._replaces or bool(self._moved)
 
     @cached_property
     def _replaces(self) -> bool:
@@ -109,15 +123,15 @@ class Policy:
             known.setdefault(place.partition, []).append((tuple(place), tuple(each)))
         parts = {partition: zlib.compress(pickle.dumps(own)) for partition, own in known.items()}
         by = {operator: tuple(choice) for operator, choice in self.by.items()}
-        return base64.b64encode(pickle.dumps((tuple(self.otherwise), parts, by, self.most, self.letters, self.dumps))).decode()
+        return base64.b64encode(pickle.dumps((tuple(self.otherwise), parts, by, self.most, self.letters, self.dumps, self.moved))).decode()
 
     @classmethod
     def unpacked(cls, packed: str, partition: int | None = None) -> Policy:
         """The policy; with what is known of a ``partition`` alone, if one is given."""
-        otherwise, parts, by, most, letters, dumps = pickle.loads(base64.b64decode(packed))
+        otherwise, parts, by, most, letters, dumps, moved = pickle.loads(base64.b64decode(packed))
         wanted = parts.values() if partition is None else [parts[partition]] if partition in parts else []
         known = {Place(*place): Chosen(*each) for own in wanted for place, each in pickle.loads(zlib.decompress(own))}
-        return cls(Choice(*otherwise), known, {operator: Choice(*choice) for operator, choice in by.items()}, most, letters, dumps)
+        return cls(Choice(*otherwise), known, {operator: Choice(*choice) for operator, choice in by.items()}, most, letters, dumps, moved)
 
 
 class UnrepairedError(Exception):
@@ -134,9 +148,12 @@ class Deciding(Guard):
     """A guard that does with crashes what a policy says, and lets those pass that it says nothing of."""
 
     decides = True
+    replaces = True
 
-    def __init__(self, policy: Policy, stage: str, partition: int, attempt: int) -> None:
-        super().__init__(policy.dumps, policy.most)
+    def __init__(
+        self, policy: Policy, stage: str, partition: int, attempt: int, flight: Flight | None = None, first: Callable[[Noted], None] | None = None,
+    ) -> None:
+        super().__init__(policy.dumps, policy.most, flight, first)
         self._policy = policy
         self._partition = partition
         self._seen: Counter[tuple[int, int | None]] = Counter()
@@ -171,7 +188,7 @@ class Deciding(Guard):
             problem, instead = self._decided(operator, chosen, given, problem, replaces)
         if instead and not replaces:
             raise problem
-        super()._crashed(operator, segment, position, given, problem, met, again)
+        self._keep(operator, segment, position, given, problem, met, again)
         self._tell(operator, position, given, problem)
         return instead
 

@@ -87,7 +87,7 @@ def guarded_stage(function: StageFunction, guard: Guard) -> StageFunction:
 
 def _arrived(guard: Guard, function: StageFunction) -> Arrived | None:
     """What is to know where the first function's records stand among those that a shuffle hands over. Not where ``_inputs`` knows nothing either."""
-    if guard.decides or guard.flight is not None or not isinstance(function.reader, readers.Shuffled):
+    if guard.replaces or guard.flight is not None or not isinstance(function.reader, readers.Shuffled):
         return None
     return Arrived(function.reader) if any(isinstance(run, (Paired, Whole)) for run in function.segments[:1]) else None
 
@@ -95,9 +95,9 @@ def _arrived(guard: Guard, function: StageFunction) -> Arrived | None:
 def _inputs(guard: Guard, run: Any, following: Any) -> Inputs | None:
     """What is to know the inputs of what a segment gives to the one that follows.
 
-    Not where what is given is to be the job's, nor where functions are called in other processes.
+    Not where something else may come in the place of what crashes, nor where functions are called in other processes.
     """
-    if guard.decides or guard.flight is not None or not isinstance(following, (Paired, Whole)):
+    if guard.replaces or guard.flight is not None or not isinstance(following, (Paired, Whole)):
         return None
     match run:
         case OneToOne(steps) | Offsets(steps):

@@ -31,7 +31,7 @@ class GuardedSteps:
     """Of what they give, if somebody asks for these."""
 
     def run(self, split: int, records: Iterable[Any], notes: Notes, name: str, leaked: Leaked) -> Iterator[Any]:
-        if not self.guard.decides and all(isinstance(step, Map) for step in self.steps):
+        if not self.guard.replaces and all(isinstance(step, Map) for step in self.steps):
             return self._one_to_one(split, records, notes, name, leaked)
 
         def position() -> int:

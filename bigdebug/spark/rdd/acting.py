@@ -34,6 +34,7 @@ from bigdebug.trace.run import Run
 if TYPE_CHECKING:
     from pyspark import SparkContext
 
+    from bigdebug.spark.rdd.crashes.governed import Governed
     from bigdebug.spark.rdd.recorded import Recorded as Captured
 
 log = logging.getLogger("bigdebug")
@@ -73,8 +74,8 @@ class Acting:
         self.rest()
         self.armed = True
         """Whether actions that fail are diagnosed also if they were not captured."""
-        self.policies: dict[str, str | None] = {}
-        """Those of runs that went on from crashes."""
+        self.policies: dict[str, Governed] = {}
+        """What becomes of crashes in questions about runs that crashed, by the ids of these."""
         self.following: Callable[[str], AbstractContextManager[None]] = lambda run: nullcontext()
         """Told of the jobs of a run, by its id."""
         self.unreached = ""

@@ -233,8 +233,8 @@ class Rerun:
     def job(self, what: str, base: Any, function: Any, partitions: Mapping[int, Any]) -> list[Any]:
         """Run ``function`` over partitions of a plain RDD, with a bar if it takes long."""
         sc = running(self._recorder.sc)
-        policy = self._recorder.policies.get(self._run.id)
-        with self._recorder.plain(), asking(sc, what, self._recorder.progress), under(sc, policy):
+        governed = self._recorder.policies.get(self._run.id)
+        with self._recorder.plain(), asking(sc, what, self._recorder.progress), under(sc, None) if governed is None else governed.jobs(sc):
             return answers(sc, base, function, partitions)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from bigdebug.agents.guards.policy import Choice, Policy
@@ -9,6 +10,7 @@ from bigdebug.shown import counted
 from bigdebug.spark.crashes import crashed, tell
 from bigdebug.spark.rdd.crashes.blamed import Blamed
 from bigdebug.spark.rdd.crashes.diagnosis import CrashDiagnosis
+from bigdebug.spark.rdd.crashes.governed import Governed
 from bigdebug.spark.rdd.crashes.resume import Resume
 from bigdebug.spark.rdd.outputs import let_go
 from bigdebug.trace.run import Run
@@ -32,26 +34,43 @@ def settle(recorder: Recorder, run: Run, action: Action) -> None:
     if failed:
         assert action.problem is not None
         # What is asked of its records passes through the functions that crashed once more, guarded as they were when that was found out.
-        recorder.policies.setdefault(run.id, Policy(Choice(True, None)).packed())
+        recorder.policies.setdefault(run.id, Governed(Policy(Choice(True, None)).packed()))
         run.culprits.find_by(CrashDiagnosis(recorder, run, action).more)
         tell(recorder.sc, run.culprits, action.problem, wait=action.name not in _FOR_EFFECT)
 
 
 def _note(recorder: Recorder, run: Run, action: Action, packed: str) -> None:
     """Note the crashes that tasks went on from, and let Spark hold nothing of what they gave: it is not all."""
-    blamed, reports = Blamed(recorder, run), recorder.runs.crashes_of(run)
+    blamed, reports, policy = Blamed(recorder, run), recorder.runs.crashes_of(run), Policy.unpacked(packed)
     stages = {stage.id: stage for stage in run.graph.stages}
-    recorder.policies[run.id] = packed
-    run.culprits.known += [culprit for r in reports for culprit in blamed.culprits(stages[r.stage], r.partition, r.crashes)]
+    release = partial(_release, recorder, action, {report.stage for report in reports} | _untold(run, action))
+    recorder.policies[run.id] = Governed(policy.to_the_end().packed(), release)
+    run.culprits.known += [culprit for r in reports for culprit in blamed.culprits(stages[r.stage], r.partition, r.crashes, ())]
     hidden = sum(report.crashed - len(report.crashes) for report in reports)
     if hidden:
         run.culprits.unknown.append(f"{hidden:,} more crashed than are kept in full.")
-    chosen = {place for place, each in Policy.unpacked(packed).known.items() if each.instead}
+    chosen = {place for place, each in policy.known.items() if each.instead}
     came = {place for report in reports for place in report.met}
     if chosen - came:
         run.culprits.unknown.append(f"{counted(len(chosen - came))} that something was chosen for did not crash once more, so nothing came of that.")
     run.culprits.unknown += sorted({f"Dead letters could not be written: {report.unposted}" for report in reports if report.unposted})
-    made_by = {number for report in reports if (number := recorder.compiler.rdd_id(report.stage)) is not None}
+    release()
+
+
+def _untold(run: Run, action: Action) -> set[str]:
+    """The stages of which not all tasks have told what they left out, where the action failed: one of them may have filled a cache before it did."""
+    if action.problem is None:
+        return set()
+    return {
+        stage.id for stage in run.graph.stages if stage.id in action.runs
+        and not run.computed.get(stage.id, {}).keys() >= {*action.asked.get(stage.id, range(run.graph[stage.ends].partitions))}
+    }
+
+
+def _release(recorder: Recorder, action: Action, stages: set[str]) -> None:
+    """Have Spark hold nothing that is made of what tasks of some stages gave."""
+    numbers = {stage: recipe.rdd_id for stage, recipe in action.recipes.items()}
+    made_by = {number for stage in stages if (number := numbers[stage]) is not None}
     if made_by:
         gone = let_go(recorder.sc, action.jrdds, made_by)
-        recorder.runs.let_go([stage for stage in action.recipes if recorder.compiler.rdd_id(stage) in gone])
+        recorder.runs.let_go([stage for stage, number in numbers.items() if number in gone])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -32,17 +32,19 @@ class Blamed:
         self._recorder = recorder
         self._run = run
 
-    def culprits(self, stage: Stage, partition: int, crashes: Noted) -> Iterator[CrashCulprit]:
-        """Those of a partition of a stage, of all of which the crashes are told, in order."""
+    def culprits(self, stage: Stage, partition: int, crashes: Noted, failed: Container[int] | None = None) -> Iterator[CrashCulprit]:
+        """Those of a partition of a stage, of all of which the crashes are told, in order. The run ``failed`` of these, None of all: it went on from the others."""
         seen: Counter[tuple[int, int | None]] = Counter()
         for number, (operator, position, again) in enumerate(crashes.places()):
             place = Place(operator, partition, position, seen[operator, position])
-            yield CrashCulprit(Told(self, stage, partition, crashes, number), self._run.graph[operator], partition, place, again)
+            spared = failed is not None and number not in failed
+            yield CrashCulprit(Told(self, stage, partition, crashes, number), self._run.graph[operator], partition, place, again, spared=spared)
             seen[operator, position] += not again
 
     def early(self, stage: Stage, partition: int, crashes: Noted, culprits: Culprits) -> CrashCulprit:
-        """The first one of a partition that is being looked at. Where it came from is known when that has come to its end: who asks, waits."""
-        return replace(next(self.culprits(stage, partition, crashes)), told=_ToldEarly(self, stage, partition, crashes, culprits))
+        """The first one of a partition that is being looked at, the last that is noted. Where it came from is known when that has come to its end: who asks, waits."""
+        *_, first = self.culprits(stage, partition, crashes)
+        return replace(first, told=_ToldEarly(self, stage, partition, crashes, culprits))
 
     def reached(self, stage: Stage, partition: int, segment: int, position: int | None) -> LineageRDD | None:
         """The trace over the record at ``position`` of those before a segment; over what it was sent as, before a shuffle that it crashed behind."""
@@ -127,7 +129,7 @@ class _ToldEarly(Told):
     __slots__ = ("_culprits", "found")
 
     def __init__(self, blamed: Blamed, stage: Stage, partition: int, crashes: Noted, culprits: Culprits) -> None:
-        super().__init__(blamed, stage, partition, crashes, 0)
+        super().__init__(blamed, stage, partition, crashes, len(crashes) - 1)
         self._culprits = culprits
         self.found: Told | None = None
 

@@ -37,11 +37,12 @@ Repair = Mapping[CrashCulprit, Any] | Callable[[Any], Any]
 
 
 class Decisions:
-    """What is decided of the culprits of one run."""
+    """What is decided of the culprits of one run. Where it had a policy, that still says what becomes of those that nothing is said of."""
 
-    def __init__(self, recorder: Recorder, run: Run) -> None:
+    def __init__(self, recorder: Recorder, run: Run, before: str | None) -> None:
         self._recorder = recorder
         self._run = run
+        self._before = None if before is None else Policy.unpacked(before)
 
     def policy(self, skip: Any, repair: Repair | None, fix: Mapping[Any, Callable[[Any], Any]]) -> Policy:
         if not (skip or repair or fix):
@@ -69,9 +70,19 @@ class Decisions:
             if written(called) is None:
                 raise not_written(operator)
             fixes[operator.id] = Choice(fix=function_of_one(function, f"the fix of {operator}", "It is called as the function that you wrote there.", partial(put, called)))
-        policy = Policy(Choice(skip is True, every), {}, fixes, MOST, dumps=cloudpickle.dumps)
-        policy = replace(policy, known={c.place: chosen for c in culprits.known if (chosen := self._chosen(c, policy, instead)) is not None})
+        policy = self._said(Choice(skip is True, every), fixes)
+        chosen = {c.place: choice for c in culprits.known if (choice := self._chosen(c, policy, instead)) is not None}
+        policy = replace(policy, known={**policy.known, **chosen})
         return replace(policy, known={**policy.known, **self._equal_ones(policy)})
+
+    def _said(self, every: Choice, fixes: Mapping[int, Choice]) -> Policy:
+        """What is said of all that crash; if nothing is, what the run's policy said."""
+        said, before = Policy(every, {}, fixes, MOST, dumps=cloudpickle.dumps), self._before
+        if before is None:
+            return said
+        if every.goes_on:
+            return replace(said, moved=before.moved or before.puts_others)
+        return replace(said, otherwise=before.otherwise, by={**before.by, **fixes}, known=before.known, moved=before.moved)
 
     def defined(self, operator: int) -> Callable[[Any], Any] | None:
         """The function of an operator over single records as the notebook defines it by now; None if it is not of the notebook.

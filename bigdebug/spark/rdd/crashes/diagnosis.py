@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from concurrent.futures import Future, wait
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -67,6 +67,7 @@ class CrashDiagnosis:
         """The tag of the jobs that do."""
         self._failed = action.problem is not None
         """Whether something is known to crash; suspects may be innocent."""
+        self._policy = action.policy
         self._endings = Endings(recorder, run, ended(action.problem))
         # Where workers end, partitions run more than once; a speculative copy that is killed sees the end of its input, and functions may crash on that.
         once = not self._endings.expected and recorder.sc.getConf().get("spark.speculation") != "true"
@@ -84,7 +85,7 @@ class CrashDiagnosis:
         if self._below:
             return self._more_below()
         if not self._todo:
-            if self._failed and not self._run.culprits.known and not self._run.culprits.unknown:
+            if self._failed and not self._run.culprits.failed_of and not self._run.culprits.unknown:
                 self._run.culprits.unknown.append(_NONE)
             return None
         stage, partitions = self._todo[0]
@@ -98,13 +99,13 @@ class CrashDiagnosis:
         if seen is None:
             return self._early or []
         with waiting():
-            found = [culprit for each in seen for culprit in self._blamed.culprits(stage, each.partition, each.crashes)]
+            found = [culprit for each in seen for culprit in self._blamed.culprits(stage, each.partition, each.crashes, each.failed)]
             found = not_told(found, self._early or [])
         # Who is interrupted before this asks anew.
         self._last = found
         del partitions[: self._at_once]
         self._at_once *= 4
-        self._found = self._found or any(each.total for each in seen)
+        self._found = self._found or any(each.total if each.failed is None else each.failed for each in seen)
         if not partitions:
             self._todo = self._others(stage) if self._found else self._todo[1:]
             self._found = False
@@ -190,15 +191,18 @@ class CrashDiagnosis:
         found = []
         for stage in certain or stages:
             wanted = action.asked.get(stage.id, range(self._run.graph[stage.ends].partitions))
-            done = {*self._run.computed.get(stage.id, ()), *(failed.finished if len(certain) == 1 else ())}
+            # Where a policy went on from crashes, what has finished without having told of them has to be looked at.
+            done = {*self._run.computed.get(stage.id, ()), *(failed.finished if len(certain) == 1 and action.policy is None else ())}
             found.append((stage, sorted(set(wanted) - done, key=lambda p: (p != failed.first, p))))
         return [(stage, left) for stage, left in found if left]
 
     def _diagnosed(self, stage: Stage, partitions: Sequence[int], early: Early | None = None) -> list[Diagnosed]:
         again = self._recorder.compiler.again(stage.id)
-        diagnose = Diagnose(again.function, self._run.id, MOST, dumps, str(self._recorder.store.root), early=early)
+        diagnose = Diagnose(again.function, self._run.id, MOST, dumps, str(self._recorder.store.root), early=early, policy=self._policy)
         sc = running(self._recorder.sc)
-        with self._recorder.plain(), asking(sc, "finding what crashed", self._recorder.progress), working_for(sc, self._run.id):
+        # What is below is computed as in the run: else it would crash on what that had gone on from.
+        governed = nullcontext() if self._policy is None else self._recorder.policies[self._run.id].jobs(sc)
+        with self._recorder.plain(), asking(sc, "finding what crashed", self._recorder.progress), working_for(sc, self._run.id), governed:
             found = self._endings.told(lambda function, asked: answers(sc, again.base, function, asked), diagnose, partitions)
         self._run.culprits.unknown += self._recorder.runs.keep_guarded(self._run, stage.id, found)
         return found

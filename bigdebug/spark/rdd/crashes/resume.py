@@ -47,22 +47,25 @@ class Resume:
         answering(self._recorder.sc)
         check_letting_go(self._recorder.sc)
         self._recorder.questions(self._run).check_sources(self._run.subject)
-        decisions = Decisions(self._recorder, self._run)
+        decisions = self._decisions()
         policy = decisions.policy(skip, repair, fix or {})
         resumed = self._last(again, decisions, policy, skip)
         for tell in self._recorder.captures.around():
             tell(resumed.run)
         return resumed
 
+    def _decisions(self) -> Decisions:
+        return Decisions(self._recorder, self._run, self._action.policy)
+
     def check(self) -> None:
         self._again()
         self._recorder.questions(self._run)  # of a run that was forgotten there are none
 
     def check_repair(self, culprit: CrashCulprit, record: Any) -> None:
-        Decisions(self._recorder, self._run).instead(culprit, record)
+        self._decisions().instead(culprit, record)
 
     def defined(self, operator: int) -> Callable[[Any], Any] | None:
-        return Decisions(self._recorder, self._run).defined(operator)
+        return self._decisions().defined(operator)
 
     @property
     def held(self) -> Mapping[str, Collection[int]]:
@@ -100,9 +103,6 @@ class Resume:
         """Whether the action is there for what it does, so that it is called once."""
         return self._action.name.startswith(("save", "foreach"))
 
-    def _passed(self, again: Callable[[], Any], policy: Policy, skip: Any) -> Resumed:
-        """What the action gives under a policy."""
-        runs: list[Run] = []
     def _remedy(self, resumed: Run) -> str:
         """Where to look, if a run fails without its culprits."""
         if self._run.culprits.unknown:
@@ -110,6 +110,9 @@ class Resume:
         told = resumed.culprits.summary()
         return f"dbg.runs[-1] is what was resumed, and its culprits are what it failed of.\n{told}".rstrip()
 
+    def _passed(self, again: Callable[[], Any], policy: Policy, skip: Any) -> Resumed:
+        """What the action gives under a policy."""
+        runs: list[Run] = []
         captures, name, strategy = self._recorder.captures, f"{self._run.name}, resumed", self._action.capture.strategy
         with captures.resuming(name, strategy, runs.append, policy.packed(), lambda now: policy.renamed(renamed(self._run.graph, now)).packed()):
             try:
