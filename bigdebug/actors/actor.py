@@ -182,7 +182,7 @@ class Actor:
             extent = next(each for each in places.files if each.path == found.path)
             self._failed_in[extent.path] = self._told(extent, extent.stamp)
             at = Place(found.path, found.unit, int(found.positions[0]), len(found))
-        self._culprits.append(ActorCulprit(number if number >= 0 else None, look, output, text, at))
+        self._culprits.append(ActorCulprit(number if number >= 0 else None, look, output, text, self.id, at))
 
     def _commit(self, inputs: Items, outputs: Items, associations: Associations, incomplete: tuple[str, ...], believed: str) -> None:
         # Said once that it is over, also if it cannot be written: half of it would be written the second time.

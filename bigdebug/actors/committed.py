@@ -54,13 +54,14 @@ class Facts:
 class ActorCulprit:
     """An input that an actor failed on (Newt 4): its number among the inputs, how it looks, what was to be made of it, and what went wrong.
 
-    ``number`` is None if nothing had come yet. ``at`` is where it stands, of an actor that did not commit: of one that did, its inputs say so.
+    ``number`` is None if nothing had come yet. ``actor`` is the id of that actor. ``at`` is where it stands, of an actor that did not commit: of one that did, its inputs say so.
     """
 
     number: int | None
     input: str
     output: str
     error: str
+    actor: str
     at: Place | None = None
 
     def __str__(self) -> str:
@@ -70,7 +71,7 @@ class ActorCulprit:
 
     def dump(self) -> dict[str, Any]:
         """As data that JSON takes."""
-        return {name: value for name, value in vars(self).items() if name != "at"}
+        return {name: value for name, value in vars(self).items() if name not in ("actor", "at")}
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,7 +129,7 @@ class Kept:
         with self._named():
             inputs, outputs = (Items.load(told[side], self._find) for side in ("inputs", "outputs"))
             return Committed(
-                self.facts, float(told["ended"]), inputs, outputs, load(told["associations"], self._find, inputs.count, outputs.count), tuple(map(_culprit, told["culprits"])),
+                self.facts, float(told["ended"]), inputs, outputs, load(told["associations"], self._find, inputs.count, outputs.count), tuple(_culprit(each, self.facts.id) for each in told["culprits"]),
                 tuple(map(str, told["incomplete"])), tuple(map(str, told["dropped"])), str(told.get("believed", "")),
             )
 
@@ -146,6 +147,6 @@ class Kept:
             ) from problem
 
 
-def _culprit(data: Mapping[str, Any]) -> ActorCulprit:
+def _culprit(data: Mapping[str, Any], actor: str) -> ActorCulprit:
     number = data["number"]
-    return ActorCulprit(None if number is None else int(number), str(data["input"]), str(data["output"]), str(data["error"]))
+    return ActorCulprit(None if number is None else int(number), str(data["input"]), str(data["output"]), str(data["error"]), actor)

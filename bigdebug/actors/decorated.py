@@ -12,6 +12,18 @@ from typing import Any, ClassVar
 from bigdebug.errors import ActorError
 
 
+class _Signature:
+    """That of a step: ``inspect`` looks for no other one, and takes what can be bound for a method in C. Of the class of steps it is none."""
+
+    def __get__(self, step: Decorated | None, kind: type[Decorated]) -> inspect.Signature:
+        if step is None:
+            raise AttributeError("__signature__")
+        try:
+            return step.signature()
+        except (TypeError, ValueError, IndexError) as error:  # some functions in C tell of none
+            raise AttributeError("__signature__") from error
+
+
 class Decorated:
     """A function that does something besides when it is called. Else it is used as the function is: by a class as a method, from another process by its name."""
 
@@ -42,13 +54,11 @@ class Decorated:
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
         return getattr(self._function, name)
 
-    @property
-    def __signature__(self) -> inspect.Signature:
-        """That of the function: ``inspect`` looks for no other one, and takes what can be bound for a method in C."""
-        try:
-            return inspect.signature(self._function)
-        except (TypeError, ValueError) as error:  # some functions in C tell of none
-            raise AttributeError("__signature__") from error
+    __signature__ = _Signature()
+
+    def signature(self) -> inspect.Signature:
+        """That of the function. Raises TypeError, ValueError, IndexError if there is none."""
+        return inspect.signature(self._function)
 
     @property
     def function(self) -> Callable[..., Any]:

@@ -27,19 +27,19 @@ class Failure:
         return json.dumps({"error": self.error, "culprits": culprits, "ended": self.ended, "reads": [dump_extent(each) for each in self.reads]})
 
     @classmethod
-    def read(cls, text: str) -> Failure:
-        """The inverse. Raises ValueError, LookupError, TypeError, AttributeError for what nobody wrote."""
+    def read(cls, text: str, actor: str) -> Failure:
+        """The inverse, of an actor. Raises ValueError, LookupError, TypeError, AttributeError for what nobody wrote."""
         told = json.loads(text)
         if not isinstance(told, dict) or not isinstance(told.get("error"), str) or not isinstance(told.get("ended", 0.0), int | float | None):
             raise ValueError("this is no account of a failure")
-        return cls(told["error"], told.get("ended"), tuple(map(_culprit, told.get("culprits", []))), tuple(map(load_extent, told.get("reads", []))))
+        return cls(told["error"], told.get("ended"), tuple(_culprit(each, actor) for each in told.get("culprits", [])), tuple(map(load_extent, told.get("reads", []))))
 
 
-def _culprit(told: Mapping[str, Any]) -> ActorCulprit:
+def _culprit(told: Mapping[str, Any], actor: str) -> ActorCulprit:
     number, at = told["number"], told.get("at")
     if not isinstance(number, int | None) or not all(isinstance(told[each], str) for each in ("input", "output", "error")):
         raise ValueError("this is no culprit")
-    return ActorCulprit(number, told["input"], told["output"], told["error"], None if at is None else _place(*at))
+    return ActorCulprit(number, told["input"], told["output"], told["error"], actor, None if at is None else _place(*at))
 
 
 def _place(path: str, unit: str, position: int, length: int) -> Place:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import logging
+import sys
 from array import array
 from collections import deque
 from collections.abc import Generator, Iterator, Mapping, MappingView, Sequence
@@ -29,6 +30,9 @@ log = logging.getLogger("bigdebug")
 _COLLECTIONS = (Sequence, AbstractSet, Mapping, MappingView, deque, bytearray, memoryview, array, np.ndarray)
 """Of these, and of what pandas has, all outputs are there at once, and who asks for them again gets them again."""
 
+_ABSTRACT = "collections.abc"
+"""What is there goes through a sequence by its places."""
+
 
 def generator(
     function: Transform | None = None, *, each: bool = False, tags: tuple[Key, Key] | None = None, check: bool = True, name: str = "", home: Home = None,
@@ -41,7 +45,8 @@ def generator(
     ``check=False`` tries nothing and believes it; so is it, and a note says so, where records come from an iterator that cannot be looked into without taking them from it, where what the
     function remembers cannot be copied for certain, and where it would write a file, connect with something or start a program: it is stopped from that before it does.
 
-    The function may go through a collection more than once, and do with it what else one does: from then on an output is made of all that is in it. What a generator function gives is a
+    The function may go through a collection more than once, ask how many there are, and do with it what else one does: from then on an output is made of all that is in it. It is given what stands
+    for the collection, and what is written in C and takes a list alone (``json.dumps``, ``heapq``, ``%`` of a tuple) takes none such: give that ``list(records)``. What a generator function gives is a
     generator, with all that these do. Another function is called at once, as without, and what it gives is given: of an iterator, one that does what that does. In what is neither an iterator nor
     keeps its outputs (a class of the user's whose records come when they are asked for), they are not seen, and the step has no lineage.
     """
@@ -92,8 +97,15 @@ class GeneratorFunction(Decorated):
 
 def _keeps_all(value: Any) -> bool:
     """Whether it is a collection that is gone through by no code of the user's."""
-    owner = next((kind for kind in type(value).__mro__ if "__iter__" in vars(kind)), object)
-    return (isinstance(value, _COLLECTIONS) or owner.__module__.startswith("pandas.")) and library(owner.__module__)
+    pandas = sys.modules.get("pandas")
+    kinds = _COLLECTIONS if pandas is None else (*_COLLECTIONS, pandas.DataFrame, pandas.Series, pandas.Index)
+    way = _module_of(value, "__iter__")
+    return isinstance(value, kinds) and library(_module_of(value, "__getitem__") if way == _ABSTRACT else way)
+
+
+def _module_of(value: Any, method: str) -> str:
+    """Of which module a method is; of the user's if it has none."""
+    return next((kind.__module__ for kind in type(value).__mro__ if method in vars(kind)), "__main__")
 
 
 @contextmanager

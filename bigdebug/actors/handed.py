@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -62,6 +62,11 @@ def _real_of(value: Any) -> Any:
     return object.__getattribute__(value, "_bigdebug_real") if issubclass(type(value), Handed) else value
 
 
+def _within(value: Any) -> Any:
+    """The same in a tuple, as numpy is told what to write into."""
+    return tuple(map(_real_of, value)) if type(value) is tuple else _real_of(value)
+
+
 def _tell(made: Handed, name: str, value: Any = NotImplemented) -> None:
     if name not in _UNSEEN:
         object.__getattribute__(made, "_bigdebug_told")(name, value)
@@ -75,6 +80,9 @@ def _class_of(kind: type[Any]) -> type[Handed]:
     found = _made.get(kind)
     if found is None:
         found = _made[kind] = type(kind.__name__, (Handed,), {"__slots__": (), **_specials(kind)})
+        for pattern in (Sequence, Mapping):  # which ``match`` asks classes for
+            if issubclass(kind, pattern) and not issubclass(kind, (str, bytes, bytearray)):
+                pattern.register(found)
     return found
 
 
@@ -92,7 +100,7 @@ def _special(name: str) -> Callable[..., Any]:
     def special(self: Handed, /, *args: Any, **kwargs: Any) -> Any:
         real = _real_of(self)
         _tell(self, name)
-        result = getattr(real, name)(*map(_real_of, args), **kwargs)
+        result = getattr(real, name)(*map(_real_of, args), **{key: _within(value) for key, value in kwargs.items()})
         return self if result is real else result
 
     return special

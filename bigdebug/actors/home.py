@@ -202,7 +202,7 @@ class ActorHome:
     def why_not(self, actor: str) -> tuple[str, Failure]:
         """Why an actor has not committed, in words; and what it said of its failure."""
         with suppress(OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError):  # what is no account of a failure says nothing
-            told = Failure.read((self.root / f"{actor}{_FAILED}").read_text(encoding="utf-8"))
+            told = Failure.read((self.root / f"{actor}{_FAILED}").read_text(encoding="utf-8"), actor)
             return f"it failed: {told.error}", told
         return ("it has not committed yet" if self.captures(actor) else "it never committed, and its process let go of it"), Failure("", None)
 

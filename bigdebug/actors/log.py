@@ -45,6 +45,7 @@ class Side:
         self.extents: dict[str, Extent] = {}
         self._kind = kind
         self._codes: dict[str, int] = {}
+        self._files: list[str] = []
         self._valued = array("q")
         self._digests = bytearray()
         self._runs = array("q")
@@ -77,6 +78,7 @@ class Side:
     def _new_file(self, extent: Extent) -> None:
         """A file that is told of for the first time: its size and time of now."""
         self._codes[extent.path] = len(self._codes)
+        self._files.append(extent.path)
         self.extents[extent.path] = extent if extent.path.startswith(ITEMS) else replace(extent, stamp=stamp_of(extent.path, digest=False))
 
     def last(self) -> Places:
@@ -84,7 +86,8 @@ class Side:
         run = self._runs[-len(RUN):]
         if not run or run[0] != self.count - 1:
             return NOWHERE
-        return Places.of([*self.extents.values()], np.array([run], np.int64))
+        number, count, file, position, size = run
+        return Places.of([self.extents[self._files[file]]], np.array([(number, count, 0, position, size)], np.int64))
 
     def closed(self, more: Callable[[Extent], Extent]) -> Items:
         """All of them. ``more`` says more of a file than the calls did: its format, its stamp."""

@@ -15,6 +15,11 @@ ATOMS = (str, int, float, bool, type(None))
 """What an iterator has of these, such as the name of a file, is none of its records."""
 
 
+_TELLING: tuple[type[Any], ...] = (type(iter([])), type(iter(())))
+_LET_GO = 2
+"""Parts of what they are made of anew: no place in a collection among them."""
+
+
 class Looks:
     """The records of one call. ``first`` gives those that are noted when they are read, ``given`` says how many outputs there have been."""
 
@@ -23,8 +28,11 @@ class Looks:
         self._first = first
         self._given = given
         self._begun = False
+        self._only: Iterator[Any] = iter(())
         self._passes: list[int] = []
+        self._latest: int | None = None
         self._size: int | None = None
+        self._asked = False
         self.since: int | None = None
         """How many outputs there had been before it looked; None if it did not."""
         self.whole = False
@@ -52,7 +60,9 @@ class Looks:
 
     def last(self, read: int) -> int:
         """The place of the record that was read last, where so many were noted; -1 if there was none, or if nobody knows."""
-        return -1 if self.whole or self.strays else (self._passes or [read])[-1] - 1
+        if self.whole or self.strays or (self._passes and self._latest is None):
+            return -1
+        return (read if self._latest is None else self._passes[self._latest]) - 1
 
     @property
     def again(self) -> bool:
@@ -62,25 +72,25 @@ class Looks:
     def _through(self) -> Iterator[Any]:
         records = iter(self._records)
         if self._begun:
-            return self._once_more(records)
-        self._begun = True
+            self._look()
+            self._passes.append(0)
+            return self._counted(records, len(self._passes) - 1)
+        self._begun, self._only = True, records
         return self._first(records)
 
-    def _once_more(self, records: Iterator[Any]) -> Iterator[Any]:
-        self._look()
-        self._passes.append(0)
-        return self._counted(records, len(self._passes) - 1)
-
     def _counted(self, records: Iterator[Any], number: int) -> Iterator[Any]:
+        """Another pass. While the first may go on, nobody knows which of them gave the last record."""
         for record in records:
             self._passes[number] += 1
+            self._latest = number if _is_over(self._only) else None
             yield record
 
     def _told(self, name: str, value: Any) -> None:
         """Of a collection that is no code of the user's it is known how many are in it."""
         self._look()
-        if self._size is None and hasattr(type(self._records), "__len__") and library(type(self._records).__module__):
+        if not self._asked and hasattr(type(self._records), "__len__") and library(type(self._records).__module__):
             self._size = len(self._records)
+        self._asked = True
         self.whole = self.whole or name != "__len__"
 
     def _look(self) -> None:
@@ -89,6 +99,11 @@ class Looks:
 
     def _strayed(self, name: str, value: Any) -> None:
         self.strays = self.strays or not isinstance(value, ATOMS)
+
+
+def _is_over(records: Iterator[Any]) -> bool:
+    """Whether an iterator was asked for more when it had none. Those of lists and tuples have let go of them then; others do not say."""
+    return isinstance(records, _TELLING) and len(records.__reduce__()) == _LET_GO
 
 
 def is_iterable(value: Any) -> bool:

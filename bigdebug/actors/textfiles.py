@@ -8,7 +8,7 @@ import stat
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, suppress
-from inspect import Parameter, Signature, signature
+from inspect import Parameter, Signature
 from itertools import islice
 from typing import IO, Any
 
@@ -59,16 +59,12 @@ class LinesFunction(Decorated):
         self._name = name or name_of(function)
         self._home = home
 
-    @property
-    def __signature__(self) -> Signature:
+    def signature(self) -> Signature:
         """That of the function, which takes two files where it takes lines."""
-        try:
-            plain = signature(self._function)
-            parameters = [*plain.parameters.values()]
-            files = [Parameter(each if each not in plain.parameters else f"{each}_", parameters[self._bound].kind) for each in _FILES]
-            return plain.replace(parameters=[*parameters[: self._bound], *files, *parameters[self._bound + 1 :]], return_annotation=None)
-        except (TypeError, ValueError, IndexError) as error:  # some functions in C tell of none
-            raise AttributeError("__signature__") from error
+        plain = super().signature()
+        parameters = [*plain.parameters.values()]
+        files = [Parameter(each if each not in plain.parameters else f"{each}_", parameters[self._bound].kind) for each in _FILES]
+        return plain.replace(parameters=[*parameters[: self._bound], *files, *parameters[self._bound + 1 :]], return_annotation=None)
 
     def called(self, bound: int, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         """Write what the function makes of the lines of the first argument, or of ``source``, into the second, or ``target``; the others are the function's."""

@@ -268,6 +268,7 @@ def test_a_step_says_of_itself_what_its_function_says(name):
         assert inspect.signature(one) == inspect.signature(other)
         assert inspect.getfullargspec(one) == inspect.getfullargspec(other)
         assert (one.__name__, one.__qualname__, one.__doc__, one.__module__) == (other.__name__, other.__qualname__, other.__doc__, other.__module__)
+    assert "function" in inspect.signature(type(step)).parameters
     assert pydoc.plain(pydoc.render_doc(step)).split("\n", 1)[1] == pydoc.plain(pydoc.render_doc(function)).split("\n", 1)[1]
 
 

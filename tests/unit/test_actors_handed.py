@@ -89,7 +89,19 @@ def test_a_function_may_see_a_collection_as_often_and_as_it_likes_and_from_then_
     assert made(len(inputs)) == inputs
 
 
+def matched(records):
+    """What a pattern finds in it."""
+    match records:
+        case [first, *rest]:
+            return [first, rest]
+        case {"a": value, **rest}:
+            return [value, rest]
+        case _:
+            return ["no match"]
+
+
 WAYS = {
+    "matched": matched,
     "backwards": lambda r: [*reversed(r)], "slices": lambda r: r[::-1], "put together": lambda r: [*(r + [1]), *([1] + r), *(r * 2), *(2 * r)],  # noqa: RUF005
     "what it is": lambda r: [isinstance(r, list), isinstance(r, Sequence), r.__class__ is list, bool(r), len(r), str(r), f"{r}", repr(r)],
     "compared": lambda r: [r == [1, 2, 5, 7], [1, 2, 5, 7] == r, r != [1], r < [2], 5 in r, r.index(5), r.count(5), r is not None],  # noqa: SIM300
@@ -127,9 +139,10 @@ def test_what_a_function_changes_in_its_collection_is_changed():
 
 
 KINDS = {
+    "matched dict": ({"a": 1, "b": 2}, matched), "matched tuple": ((1, 2), matched), "matched text": ("ab", matched), "matched deque": (deque([1, 2]), matched),
     "dict": ({"a": 1, "b": 2}, lambda d: [*map(d.get, d), isinstance(d, Mapping), *d.items()]), "tuple": ((1, 2), lambda t: [t[0], t + (3,), isinstance(t, tuple)]),  # noqa: RUF005
     "set": ({1, 2}, lambda s: [sorted(s | {3}), sorted({3} | s), s >= {1}]), "text": ("ab", lambda t: [t.upper(), t + "c", "c" + t, "a" in t, t == "ab"]),
-    "array": (np.arange(4), lambda a: [a.sum(), (a + 1).tolist(), np.add(a, a).tolist(), a.shape, np.mean(a), (a[a > 1]).tolist()]),
+    "array": (np.arange(4), lambda a: [a.sum(), (a + 1).tolist(), np.add(a, a).tolist(), a.shape, np.mean(a), (a[a > 1]).tolist(), np.add(a, 1, out=a.copy()).tolist()]),
     "series": (pd.Series([1, 2]), lambda s: [s.sum(), (s + 1).tolist(), s[s > 1].tolist(), s.name]),
     "frame": (pd.DataFrame({"n": [1, 2]}), lambda f: [f.n.sum(), [*f], f["n"].tolist(), len(f), [row.n for row in f.itertuples()]]),
     "range": (range(3), lambda r: [r[1], r.stop, [*r], 7 in r]), "named": (namedtuple("Point", "x y")(1, 2), lambda p: [p.x, p._asdict(), p._replace(x=3)]),  # noqa: PYI024
@@ -196,6 +209,37 @@ def test_the_culprit_is_the_record_that_was_read_last_also_the_second_time():
     with pytest.raises(ZeroDivisionError):
         [*actors.generator(lambda records: [1 / (each - 5) for each in records[1:]])(NUMBERS)]
     assert [each.number for each in step().culprits] == [None]
+
+
+@pytest.mark.parametrize(("numbers", "known"), [([1, 5, 7], 1), ([1, 7, 5], 2), ([5], 0)])
+def test_of_two_passes_that_go_on_at_once_none_is_said_to_have_given_the_culprit(numbers, known):
+    def running(records):
+        for each in records:
+            yield max(records) / (each - 5)
+
+    def behind(records):
+        most = max(records)
+        for each in records:
+            yield most / (each - 5)
+
+    def at_the_end(records):
+        for each in records:
+            yield next(iter(records)) / (each - 5)
+
+    for function, number in ((running, None), (at_the_end, None), (behind, known)):
+        with pytest.raises(ZeroDivisionError):
+            [*actors.generator(function)(numbers)]
+        assert [each.number for each in step().culprits] == [number]
+
+
+def test_what_is_written_into_a_collection_is_in_it():
+    def adds(records):
+        np.add(records, 1, out=records)
+        np.multiply(records, 2, out=(records,))
+        yield from records
+
+    mine = np.arange(3)
+    assert [*actors.generator(adds)(mine)] == [2, 4, 6] == mine.tolist()
 
 
 # ---- iterators that can do more -------------------------------------------------------------------------------
@@ -268,9 +312,33 @@ def test_a_collection_that_a_function_gives_is_given_itself(name):
     assert made(len([*wanted])) == [[0, 1, 2]] * len([*wanted])
 
 
+class Squares(Sequence):
+    """Without an end: a sequence is gone through until it raises an IndexError."""
+
+    def __len__(self):
+        return 3
+
+    def __getitem__(self, place):
+        Mine.asked += 1
+        return place * place
+
+
+def test_a_sequence_of_the_users_is_gone_through_by_himself():
+    before = Mine.asked
+    given_ = actors.generator(lambda records: Squares(), name="squares")([1])
+    assert (type(given_), Mine.asked) == (Squares, before)
+    assert "its outputs are in a Squares" in step().incomplete[0]
+    groups = actors.generator(lambda records: pd.DataFrame({"n": [*records]}).groupby("n"), name="groups")([1, 1, 2])
+    assert len([*groups]) == 2
+    assert "its outputs are in a DataFrameGroupBy" in step().incomplete[0]
+
+
 def test_of_what_may_give_others_when_it_is_asked_nobody_asks():
     given_ = actors.generator(lambda records: Mine(), name="mine")([1])
-    assert (type(given_), Mine.asked) == (Mine, 0)
+    assert type(given_) is Mine
+    asked = Mine.asked
+    assert [*given_] == [1, 2]
+    assert Mine.asked == asked + 1
     assert step().incomplete == ("mine has no lineage: its outputs are in a Mine, which may give others whenever it is asked; give them one by one, or in a list",)
 
 

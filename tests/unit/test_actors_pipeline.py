@@ -296,6 +296,21 @@ def test_what_a_failed_step_failed_on_leads_to_the_first_file(tmp_path):
     assert pipeline(actors.steps).forward(tmp_path / "first", lines=[3]).exact
 
 
+def test_the_culprits_of_two_attempts_that_look_alike_are_of_their_own_attempts(tmp_path):
+    """Fail, mend what is before, fail again at the same line: the ordinary loop."""
+    known = []
+    for name in ("first", "second"):
+        (tmp_path / name).write_text("1\nx\n")
+        actors.lines(iter, each=True, name=f"copies {name}")(tmp_path / name, tmp_path / "cut.txt")
+        with pytest.raises(ValueError, match="invalid literal"):
+            _numbers(tmp_path / "cut.txt", tmp_path / "out.txt")
+        known.append(actors.steps()[-1].culprits[0])
+    for name, culprit in zip(("first", "second"), known, strict=True):
+        flow = pipeline(actors.steps).backward(culprit)
+        assert [each.name for each in flow.steps] == [f"copies {name}", "numbers"]
+        assert flow[name].located.positions.tolist() == [1]
+
+
 def test_the_place_that_was_told_of_an_input_is_that_of_the_culprit(tmp_path):
     (tmp_path / "in").write_text("a\nb\n")
     for name, second in (("told", actors.Place.line(tmp_path / "in", 1)), ("untold", None)):
