@@ -15,9 +15,10 @@ from types import CellType, CodeType, FrameType, FunctionType, MethodType
 from typing import Any, NamedTuple
 
 
-def from_outside(error: BaseException) -> bool:
+def from_outside(error: BaseException, interrupted: bool = True) -> bool:
     """Whether an exception that is handled is meant for the program, wherever it came: its user interrupts it, an alarm that he set is over, also in a group, or where a library raises another
     exception from that, or another thread throws it into this one. Takes some microseconds, and 50 where it comes from a function that whoever handles it called.
+    Not ``interrupted``: nobody interrupts this process, and who raises a KeyboardInterrupt here does so himself.
     """
     if _thrown(error):
         return True
@@ -28,7 +29,7 @@ def from_outside(error: BaseException) -> bool:
         if id(told) in seen:
             continue
         seen.add(id(told))
-        if isinstance(told, KeyboardInterrupt):
+        if interrupted and isinstance(told, KeyboardInterrupt):
             return True
         frames = [frame for frame, _ in traceback.walk_tb(told.__traceback__)][told is error :]  # the first one handles it now
         if frames:

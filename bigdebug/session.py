@@ -204,9 +204,10 @@ class DebugSession(Capturing, Indexing, Feeding, Inquiry):
         """What an operator gives of a record, in this process; each answer leads on with ``next()`` (a simulated breakpoint, BigDebug 4.1).
 
         ``what`` is a culprit of an RDD program, which steps into the operator that it crashed, or a trace over RDDs at one operator, of
-        which each record steps into the operators that read it. Functions are given copies, as pickle makes them. With ``debug`` they run
-        under Python's debugger. Costs no job for a culprit. Raises ReplayError for operators that take more than a record at a time, and for
-        those in which a worker ended: this process would end, too, and with ``debug`` it does, if nobody quits before. TypeError for what is neither.
+        which each record steps into the operators that read it. Functions are given copies; records themselves where there are none, and a note.
+        With ``debug`` they run under Python's debugger. Costs no job for a culprit; of a trace of a run that failed all culprits are looked for.
+        Raises ReplayError for operators that take more than a record at a time, and for a record on which a worker ended: this process would end,
+        too, and with ``debug`` it does, if nobody quits before. TypeError for what is neither.
         """
         return step(self._recorder, what, debug)
 

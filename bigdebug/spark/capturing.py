@@ -92,9 +92,10 @@ class Capturing:
 
         It is on, for actions that begin from now on, until ``stop()`` or the end of its ``with`` block; each of these actions makes a
         run, for traces. What Spark has computed before and reads again does not pass. The guard can be set while a job runs; what it
-        raises is on ``errors``, and changes nothing else. It is given copies of records that may change; those of which there is none are not
-        shown to it, iterators say, and are on ``errors``, too. A record costs a call of the guard and 0.2 µs, a copy 1 µs for a dictionary of ten
-        texts and numbers, and 4 µs for one of ten lists; with ``timeout`` it costs some 0.1 µs for each operator that it passes, with ``slow`` 0.4 µs.
+        raises is on ``errors``, and changes nothing else. It is given copies of records that may change, or, of what cannot be pickled and of
+        classes that say themselves what is pickled of them, the record; iterators, of which a look would take something, are not shown to it, and
+        are on ``errors``, too. A record costs a call of the guard and 0.2 µs, a copy 1 µs for a dictionary of ten
+        texts and numbers, 4 µs for one of ten lists, and some 10 µs for an object of a class; with ``timeout`` it costs some 0.1 µs for each operator that it passes, with ``slow`` 0.4 µs.
         Raises TypeError for a DataFrame, or a guard without an RDD, IncompleteLineageError where Spark has been stopped.
         """
         return self._recorder.watching.open(op, guard, timeout, slow, most, rate)

@@ -88,10 +88,50 @@ def test_a_worker_that_ended_does_not_take_this_process_along(dbg: Any, monkeypa
         dbg.step(run.culprits[0])
     with pytest.raises(ReplayError, match="debug=True"):
         dbg.step(run.culprits[0].trace)  # on whichever way the record comes there
+    monkeypatch.setattr("bigdebug.spark.crashes.PATIENCE", 0.0)
+    with pytest.raises(Exception, match="Python worker"), dbg.capture():
+        ending.count()
+    with pytest.raises(ReplayError, match="A Python worker ended"):
+        dbg.step(numbers.getLineage())  # nobody had asked for culprits, and the exception did not wait for one
     called = []
     monkeypatch.setattr("pdb.Pdb.runcall", lambda self, function, record: called.append(record))
     dbg.step(run.culprits[0], debug=True)  # who asks for it can quit before that line
     assert called == [2]
+
+
+def test_what_ends_no_worker_is_stepped_beside_what_does(dbg: Any) -> None:
+    def either(n: int) -> float:
+        if n == 2:
+            os._exit(7)
+        return 10 / n
+
+    numbers = dbg.context.parallelize(range(4), 1)
+    with pytest.raises(Exception, match=r"Python worker|ZeroDivision"), dbg.capture() as run:
+        numbers.map(either).collect()
+    of_zero = next(culprit for culprit in run.culprits if culprit.record == 0)
+    assert {culprit.exception_type for culprit in run.culprits} == {"ZeroDivisionError", "WorkerEnded"}
+    assert isinstance(dbg.step(of_zero)[0].raised, ZeroDivisionError)
+    assert dbg.step(numbers.getLineage().where(lambda n: n == 1))[0].outputs == (10.0,)
+
+
+class Lazy:
+    """What it makes of itself when it is asked is in none of its pickles."""
+
+    def __init__(self, n: int) -> None:
+        self.n, self.cache = n, {"n": n}
+
+    def __getstate__(self) -> dict[str, int]:
+        return {"n": self.n}
+
+
+def test_what_a_class_leaves_out_of_its_pickles_is_there_for_the_next_function(dbg: Any) -> None:
+    asked = dbg.context.parallelize(range(3), 1).map(Lazy).map(lambda lazy: lazy.cache["n"] * 2)
+    with dbg.capture():
+        assert asked.collect() == [0, 2, 4]
+    first = dbg.step(asked.getLineage().goBackAll())[1]
+    [after] = first.next()
+    assert after.outputs == (2,)
+    assert "Lazy says itself what is copied of it. So it is given itself" in after.note
 
 
 def test_what_was_stepped_stays_what_it_was(dbg: Any) -> None:

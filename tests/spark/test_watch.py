@@ -6,6 +6,7 @@ import collections
 import gc
 import os
 import pickle
+import re
 import socket
 import threading
 import time
@@ -249,16 +250,31 @@ def test_records_are_as_they_were(dbg: Any) -> None:
     assert [r.record for r in watch.records] == [[1], [2]]
 
 
-def test_what_cannot_be_copied_is_not_shown_to_the_guard_and_that_is_told(dbg: Any) -> None:
-    opened = dbg.context.parallelize([1, 2], 1).map(lambda n: (n, threading.Lock() if n == 2 else n))
-    with dbg.watch(opened, lambda r: True) as watch:
-        assert opened.map(lambda r: r[0]).collect() == [1, 2]
-    assert [r.record for r in watch.records] == [(1, 1)]
-    (error,) = watch.errors
-    assert (watch.failed, error.seen) == (1, False)
-    assert repr(error.record).startswith("(2, <unlocked _thread.lock")
-    assert repr(error).startswith("<the guard was not shown: It may change, and cannot be copied: TypeError: cannot pickle")
-    assert "The guard raised, or was not shown a record, 1 times, first not shown: It may" in watch._repr_mimebundle_()["text/plain"]
+def test_what_cannot_be_copied_is_shown_to_the_guard_itself(dbg: Any) -> None:
+    """What a pattern found in a line, say: many of these, for a guard is called no more after a hundred errors."""
+    lines = dbg.context.parallelize([f"id {n}" for n in range(300)], 1)
+    found = lines.map(lambda line: re.match(r"(\w+) (\d+)", line))
+    with dbg.watch(found, lambda m: int(m[2]) > 290) as watch:
+        assert found.map(lambda m: int(m[2])).sum() == sum(range(300))
+    assert (watch.matched, watch.failed, watch.errors) == (9, 0, [])
+    pairs = dbg.context.parallelize([1, 2], 1).map(lambda n: (n, threading.Lock()))
+    with dbg.watch(pairs, lambda pair: pair[0] == 2 and not pair[1].locked()) as watch:
+        assert pairs.keys().collect() == [1, 2]
+    assert [repr(r.record)[:20] for r in watch.records] == ["(2, <unlocked _threa"]
+
+
+def test_what_a_class_leaves_out_of_its_pickles_is_there_for_a_guard(dbg: Any) -> None:
+    class Lazy:
+        def __init__(self, n: int) -> None:
+            self.n, self.cache = n, {"n": n}
+
+        def __getstate__(self) -> dict[str, int]:
+            return {"n": self.n}
+
+    lazy = dbg.context.parallelize(range(5), 1).map(Lazy)
+    with dbg.watch(lazy, lambda each: each.cache["n"] > 3) as watch:
+        assert lazy.map(lambda each: each.cache["n"]).collect() == [0, 1, 2, 3, 4]
+    assert (watch.matched, watch.errors) == (1, [])
 
 
 def test_records_of_classes_that_only_the_notebook_has_are_shown(dbg: Any) -> None:
@@ -358,10 +374,10 @@ def test_a_guard_takes_nothing_from_iterators(dbg: Any) -> None:
     assert watch.errors[0].message.startswith("An iterator cannot be looked at: each look takes from it what comes next")
 
 
-@pytest.mark.parametrize("kind", [KeyboardInterrupt, GeneratorExit, SystemExit, StopIteration])
+@pytest.mark.parametrize("kind", [KeyboardInterrupt, GeneratorExit, SystemExit, StopIteration, ValueError])
 def test_whatever_a_guard_raises_the_job_goes_on(kind: type[BaseException], dbg: Any) -> None:
     def guard(n: int) -> bool:
-        raise kind
+        raise kind from (KeyboardInterrupt() if kind is ValueError else None)
 
     numbers = dbg.context.parallelize([1, 2, 3], 1).map(lambda n: n)
     with dbg.watch(numbers, guard) as watch, dbg.watch(timeout=30):

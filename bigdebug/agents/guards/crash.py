@@ -179,8 +179,13 @@ def standing(frame: FrameType | None) -> Raised:
 
 def _own(lines: Sequence[Line]) -> int | None:
     """The innermost line that is the user's own."""
-    own = [i for i, line in enumerate(lines) if not any(map(line.file.startswith, (*_LIBRARIES, "<frozen")))]
+    own = [i for i, line in enumerate(lines) if not of_library(line.file)]
     return own[-1] if own else None
+
+
+def of_library(file: str) -> bool:
+    """Whether code of this file is none of the user's: Python's, an installed package's, or ours."""
+    return file.startswith((*_LIBRARIES, "<frozen", _HERE))
 
 
 def _calls(file: str) -> bool:

@@ -23,7 +23,7 @@ PICKLED = frozenset((bytes, list, dict))
 
 AS_THEY_ARE = PLAIN - PICKLED
 
-_CLASS = pickle.STACK_GLOBAL[0]
+NAMED = pickle.STACK_GLOBAL[0]
 """In each pickle that names a class, and may need it to be read. Others may have it, too."""
 
 
@@ -169,7 +169,7 @@ class Holding:
 def pickled(record: Any) -> Any:
     """A record to be ``given`` again, whatever it is. Raises what pickling it raises."""
     made = pickle.dumps(record)
-    return HeldRecord((record, made)) if _CLASS in made else made
+    return HeldRecord((record, made)) if NAMED in made else made
 
 
 def given(held: Any) -> Any:

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from bigdebug.agents.copies import UncopiedError, copied
+from bigdebug.agents.copies import TakenError, UncopiedError, copied
 from bigdebug.agents.guards.crash import raised_as
 from bigdebug.agents.guards.held import PLAIN
 from bigdebug.agents.watches.outbox import Outbox
@@ -37,6 +37,16 @@ def snapshot(record: Any, dumps: Callable[[Any], bytes]) -> Snapshot:
     except Exception:  # a record inside a stage need not be picklable
         return None, shown(record)
     return (None, shown(record)) if len(pickled) > LARGEST else (pickled, "")
+
+
+def _for_a_look(record: Any) -> Any:
+    """A copy; the record itself where there is none, as of what a pattern found in a line. Raises TakenError for what a look takes from."""
+    try:
+        return copied(record)
+    except TakenError:
+        raise
+    except UncopiedError:
+        return record
 
 
 class Tap:
@@ -83,7 +93,7 @@ class Tap:
             if guard is not None:
                 before = None if calls is None else calls.into_guard(self.operator, position, record)
                 try:
-                    holds = bool(guard(record if type(record) in PLAIN else copied(record)))
+                    holds = bool(guard(record if type(record) in PLAIN else _for_a_look(record)))
                 except BaseException as problem:
                     holds = False
                     self._crashed(record, problem)
@@ -111,7 +121,7 @@ class Tap:
 
     def _crashed(self, record: Any, problem: BaseException) -> None:
         """The job is to be what it is without the guard, whatever this raises. (Spark ends workers and interrupts none, and nobody closes a function that is called.)"""
-        if from_outside(problem) and not isinstance(problem, KeyboardInterrupt):
+        if from_outside(problem, interrupted=False):
             raise problem
         self.failed += 1
         if self.failed <= KEPT_ERRORS:
@@ -120,6 +130,6 @@ class Tap:
             self.guard, self.disabled = None, True
 
     def _tell_error(self, record: Any, problem: BaseException) -> None:
-        seen = not isinstance(problem, UncopiedError)
+        seen = not isinstance(problem, TakenError)
         pickled, text = snapshot(record, self._dumps) if seen else (None, shown(record))
         self._outbox.put(("error", self.watch, pickled, text, raised_as(problem), seen), 5_000 + len(pickled or text))

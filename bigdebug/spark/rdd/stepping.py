@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import pdb
 from collections.abc import Callable
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from bigdebug.agents.copies import UncopiedError, copied, copied_or_same
+from bigdebug.agents.copies import copied_or_same, copied_or_why
 from bigdebug.agents.guards.crash import raised_as
 from bigdebug.agents.guards.flight import ENDED
+from bigdebug.agents.guards.held import is_plain
 from bigdebug.agents.guards.inflight import crashes
 from bigdebug.agents.segments import Filter, FlatMap, Map
 from bigdebug.errors import ReplayError
@@ -34,6 +36,7 @@ class Stepping:
         self._questions = recorder.questions(run)
         self._run = run
         self._debug = debug
+        self._raised = False
 
     def into(self, operator: Operator, record: Any) -> Stepped:
         """A record through an operator. Raises ReplayError for one that takes more than a record at a time, or in which a worker ended."""
@@ -45,9 +48,10 @@ class Stepping:
             )
         if isinstance(record, Described):
             raise ReplayError(f"{record} could not leave its task, so it is not here to be stepped", remedy="Step a record that can be pickled.")
-        self._check_ends(operator)
+        self._check_ends(operator, record)
         outputs: list[Any] = []
-        given, note = _for_itself(record)
+        given, why = copied_or_why(record)
+        note = f"{why}. So it is given itself, and may be another one when it is stepped again." if why else ""
         try:
             self._run_on(step, given, outputs)
         except crashes() as problem:
@@ -66,10 +70,24 @@ class Stepping:
         step = lowering.step if isinstance(lowering, Narrow) else None
         return step if isinstance(step, Map | Filter | FlatMap) else None
 
-    def _check_ends(self, operator: Operator) -> None:
+    def into_culprit(self, culprit: CrashCulprit) -> Stepped:
+        """A culprit through the operator that it crashed. Of one that raised it is known that it ends no process."""
+        self._raised = culprit.exception_type != ENDED
+        return self.into(culprit.operator, culprit.record)
+
+    @cached_property
+    def _endings(self) -> list[CrashCulprit]:
+        """The culprits in which a worker ended: all are looked for where the run failed, for the exception waits two seconds alone."""
+        culprits = self._run.culprits if self._run.status == "failed" else self._run.culprits.known
+        return [culprit for culprit in culprits if culprit.exception_type == ENDED]
+
+    def _check_ends(self, operator: Operator, record: Any) -> None:
         """The process of a notebook has all that its user has made: what ends a worker would end that."""
-        ended = next((c for c in self._run.culprits.known if c.operator.id == operator.id and c.exception_type == ENDED), None)
-        if ended is not None and not self._debug:
+        if self._debug or self._raised:
+            return
+        for ended in self._endings:
+            if ended.operator.id != operator.id or not _may_be(ended.record, record):
+                continue
             raise ReplayError(
                 f"A Python worker ended in {operator}, on {shown(ended.record)}, and this process would end as it did",
                 remedy="culprit.user_line and culprit.traceback say where. With debug=True it is called here, under Python's debugger: quit before that line.",
@@ -89,12 +107,15 @@ class Stepping:
         return pdb.Pdb().runcall(function, record) if self._debug else function(record)
 
 
-def _for_itself(value: Any) -> tuple[Any, str]:
-    """A copy, which others may change or take from; itself where there is none, and a note of it."""
-    try:
-        return copied(value), ""
-    except UncopiedError as why:
-        return value, f"{why.what}. So it is given itself, and may be another one when it is stepped again."
+def _may_be(one: Any, other: Any) -> bool:
+    """Whether two records may be the same. What a class says of that may be that none is."""
+    return one == other if _is_compared(one) and _is_compared(other) else True
+
+
+def _is_compared(record: Any) -> bool:
+    if isinstance(record, dict):
+        return all(is_plain(key) and is_plain(value) for key, value in record.items())
+    return all(map(is_plain, record)) if isinstance(record, (list, set, frozenset)) else is_plain(record)
 
 
 def step(recorder: Recorder, what: Any, debug: bool) -> list[Stepped]:
@@ -105,5 +126,5 @@ def step(recorder: Recorder, what: Any, debug: bool) -> list[Stepped]:
     if isinstance(what, CrashCulprit):
         for run in recorder.runs:
             if what in run.culprits.known:
-                return [Stepping(recorder, run, debug).into(what.operator, what.record)]
+                return [Stepping(recorder, run, debug).into_culprit(what)]
     raise TypeError(f"step() takes a culprit of an RDD's run of this session, or a trace over RDDs, not {shown(what)}")
