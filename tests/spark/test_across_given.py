@@ -90,6 +90,20 @@ def test_a_frame_that_was_changed_is_not_followed_and_said_so(dbg: Any, spark: A
     assert "was changed after it was read" in note
 
 
+def test_a_flow_from_a_trace_says_what_the_one_from_the_file_does(dbg: Any, spark: Any, source: str, tmp_path: Path) -> None:
+    """Live and saved, and from a run that wrote nothing."""
+    frame = actors.read_csv(source, names=["k", "n", "of"])
+    frame.sort_values("k", inplace=True)
+    with dbg.capture("collected") as run:
+        spark.createDataFrame(frame).where("n = 4").collect()
+    opened = bigdebug.open(dbg.save(tmp_path / "saved", run.latest, lineage=True))
+    [step] = [step for step in dbg.pipeline.steps if getattr(step, "run", None) is run.latest]
+    for flow in (dbg.pipeline.backward(dbg.lineage(run.latest)), dbg.pipeline.backward(step), opened.pipeline.backward(opened.lineage("collected"))):
+        files, exact, [note] = told(flow)
+        assert (files, exact) == ({}, False)
+        assert "was changed after it was read" in note
+
+
 def test_a_frame_that_is_changed_later_was_what_it_was(dbg: Any, spark: Any, source: str, tmp_path: Path) -> None:
     frame = actors.read_csv(source, names=["k", "n", "of"])
     made = spark.createDataFrame(frame)

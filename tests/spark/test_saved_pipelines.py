@@ -161,6 +161,26 @@ def test_of_a_write_of_which_one_file_was_replaced_the_others_are_known(dbg: Any
             step.backward([Located.of(gone, Unit.ROW, [0])])
 
 
+def test_a_flow_from_a_trace_says_what_the_one_from_the_file_does(dbg: Any, replaced: Any, tmp_path: Path) -> None:
+    """Live, and saved behind that: what one question took is no note of another, nor one that is kept."""
+    def told(flow: Any) -> Any:
+        return {known.located.path: known.located.unit.value for known in flow.files if "out" in known.located.path}, flow.exact, list(map(str, flow.notes))
+
+    def trace(session: Any, value: str) -> Any:
+        return dbg.lineage(every).where(f"s = '{value}'") if session is dbg else session.lineage("all").where(lambda row: row[0] == value)
+
+    every, [standing] = replaced[0], (tmp_path / "out" / "k=k2").glob("*.parquet")
+    [gone] = [extent.path for step in dbg.pipeline.steps for extent in step.writes if getattr(step, "run", None) is every and "k=k1" in extent.path]
+    for session in (dbg, None):
+        session = session or bigdebug.open(dbg.save(tmp_path / "saved", list(replaced), lineage=True))
+        files, exact, [note] = told(session.pipeline.forward(trace(session, "1")))
+        assert (files, exact) == ({gone: "whole"}, False)
+        assert f"{gone} has been changed since 'all' wrote it, and which of its records these are is not known" in note
+        assert told(session.pipeline.forward(trace(session, "2"))) == ({str(standing): "row"}, True, [])
+        assert session.pipeline.backward(trace(session, "1")).exact
+        assert not [note for note in session.pipeline.table().notes if gone in note]
+
+
 def test_of_a_write_of_which_nothing_stands_the_remedy_is_not_what_was_just_done(dbg: Any, replaced: Any, tmp_path: Path) -> None:
     for file in (tmp_path / "out").glob("*/*.parquet"):
         file.write_bytes(b"something else")

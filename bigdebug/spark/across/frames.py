@@ -52,7 +52,6 @@ class FrameStep(RunStep[FrameRun, LineageFrame]):
         super().__init__(session, run, ending, sources)
         self._frames = frames
         self._notes: dict[str, None] = {}
-        self._taken: tuple[str, ...] = ()
         self._read: dict[tuple[str, ...], FrameRun] = {}
 
     @cached_property
@@ -63,11 +62,10 @@ class FrameStep(RunStep[FrameRun, LineageFrame]):
 
     @property
     def incomplete(self) -> Sequence[str]:
-        """Also what questions found out until now, and of which files the last one took all."""
-        return (*self.run.incomplete, *self._trouble, *self._sources.incomplete(self.run), *self._notes, *self._taken)
+        """Also what questions found out until now."""
+        return (*self.run.incomplete, *self._trouble, *self._sources.incomplete(self.run), *self._notes)
 
     def backward(self, outputs: Sequence[Located]) -> Sequence[Located]:
-        self._taken = ()
         if not self.reads or not self._files:
             return ()
         wanted = {one.path: one.positions for one in outputs if len(one)}
@@ -88,7 +86,6 @@ class FrameStep(RunStep[FrameRun, LineageFrame]):
         return self._sources.back(lineage_of(self.run).standing_at({self.run.subject: distinct(names)}))
 
     def forward(self, inputs: Sequence[Located]) -> Sequence[Located]:
-        self._taken = ()
         found = self._sources.ahead(self.run, inputs)
         return () if found is None else self._located(found)
 
@@ -139,7 +136,6 @@ class FrameStep(RunStep[FrameRun, LineageFrame]):
 
     def _located(self, rows: LineageFrame) -> list[Located]:
         """Where rows of the result stand in the files; all of those that have been changed, if they may have had some."""
-        self._taken = ()
         if not self._files:
             return []
         names = rows.standing.get(self.run.subject)
@@ -160,8 +156,7 @@ class FrameStep(RunStep[FrameRun, LineageFrame]):
             )
         chosen = np.isin(theirs, mine)
         self._compare(theirs[chosen], "a row of the result")
-        self._taken = tuple(all_taken(path, self.name) for path in elsewhere)
-        return [*at.of(chosen).located(self._target.unit), *(Located.of(path, Unit.WHOLE, [0]) for path in elsewhere)]
+        return [*at.of(chosen).located(self._target.unit), *(Located.of(path, Unit.WHOLE, [0], all_taken(path, self.name)) for path in elsewhere)]
 
     def _changed(self) -> list[File]:
         """Those of its files that are not what it wrote. Raises SourceChangedError if none is."""

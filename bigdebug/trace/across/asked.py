@@ -16,9 +16,10 @@ from bigdebug.shown import shown
 from bigdebug.trace.across.dataflow import Dataflow
 from bigdebug.trace.across.flow import ends_with
 from bigdebug.trace.across.located import ITEMS, Extent, Located, Unit
+from bigdebug.trace.across.notes import Note, notes_of
 from bigdebug.trace.across.paths import key_of, short
 from bigdebug.trace.across.stamps import same_content, stamp_of
-from bigdebug.trace.across.step import Step, named, traced
+from bigdebug.trace.across.step import Step, failed_in, named, traced
 from bigdebug.trace.across.units import FIRST, Units, same_count
 
 
@@ -28,7 +29,7 @@ class Asked:
 
     inputs: list[tuple[Step, Located]] = field(default_factory=list)
     outputs: list[tuple[Step, Located]] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
+    notes: list[Note] = field(default_factory=list)
     own: bool = False
     """Whether the records are those of a step itself, and not of a file."""
     held: dict[str, object] = field(default_factory=dict)
@@ -87,9 +88,9 @@ def asked(flow: Dataflow, units: Units, what: object, chosen: Chosen, step: Step
 
 
 def _step(step: Step) -> Asked:
-    """From all that a step wrote; what it read, if it wrote nothing."""
+    """From all that a step wrote; what it read, if it wrote nothing: that it may not know all of, which nobody asks it behind this."""
     every = [(step, Located(extent.path, Unit.WHOLE, FIRST)) for extent in step.writes or step.reads]
-    return Asked(outputs=every, own=True) if step.writes else Asked(inputs=every, own=True)
+    return Asked(outputs=every, own=True) if step.writes else Asked(inputs=every, notes=[*notes_of(step, ())], own=True)
 
 
 def _held(flow: Dataflow, what: object, ahead: bool) -> Asked:
@@ -100,8 +101,11 @@ def _held(flow: Dataflow, what: object, ahead: bool) -> Asked:
             found = holds.outputs_of(what) if ahead else holds.inputs_of(what)
             if found is not None:
                 records = [(step, one) for one in found if len(one)]
-                mine = (step,)
-                return Asked(outputs=records, own=True, steps=mine) if ahead else Asked(inputs=records, own=True, held={step.id: what}, steps=mine)
+                # Of one that failed nothing is told but where its culprits stand, and that is known.
+                notes = [] if failed_in(step) else [*notes_of(step, found)]
+                if ahead:
+                    return Asked(outputs=records, notes=notes, own=True, steps=(step,))
+                return Asked(inputs=records, notes=notes, own=True, held={step.id: what}, steps=(step,))
     raise UnknownStepError(
         "No step of the pipeline knows these records", value=what,
         remedy="Give the path of a file with lines=[...] or rows=[...], a trace over a captured run, or a culprit of one.",
@@ -172,14 +176,14 @@ def _versions(flow: Dataflow, units: Units, path: str, found: Located, step: Ste
         together.inputs.append((reader, _counted(units, found, extent, rows)))
     for reader, extent in readers:
         if (reader, extent) not in uses:
-            together.notes.append(f"{named(reader)} read {short(path)} when it was not what it is now.")
+            together.notes.append(Note(f"{named(reader)} read {short(path)} when it was not what it is now."))
     return together
 
 
 def _written(units: Units, use: tuple[Step, Extent], found: Located, rows: Sequence[Extent], now: bool) -> Asked:
     """What a step wrote, if that is still there; ``rows`` are the ways in which steps count its rows."""
     step, extent = use
-    notes = []
+    notes: list[Note] = []
     here = stamp_of(extent.path, digest=False) if now else None
     if here is not None and extent.stamp is not None:
         there = stamp_of(extent.path) if extent.stamp.digest else here
@@ -189,9 +193,9 @@ def _written(units: Units, use: tuple[Step, Extent], found: Located, rows: Seque
                 remedy=f"To ask about what was written then: step={step.id!r}.",
             )
     if here is not None and extent.stamp is None:
-        notes.append(f"Nobody looked at {short(extent.path)} when {named(step)} had written it: it may have been changed since.")
+        notes.append(Note(f"Nobody looked at {short(extent.path)} when {named(step)} had written it: it may have been changed since."))
     if now and here is None and not extent.path.startswith(ITEMS):
-        notes.append(f"{short(extent.path)} is not here to look at; what is told is of what {named(step)} wrote.")
+        notes.append(Note(f"{short(extent.path)} is not here to look at; what is told is of what {named(step)} wrote."))
     return Asked(outputs=[(step, _counted(units, found, extent, rows))], notes=notes)
 
 

@@ -12,9 +12,10 @@ from bigdebug.errors import BigdebugError
 from bigdebug.trace.across.dataflow import Dataflow
 from bigdebug.trace.across.links import Joined, Link
 from bigdebug.trace.across.located import ITEMS, Extent, Located, Unit
+from bigdebug.trace.across.notes import Note, notes_of
 from bigdebug.trace.across.paths import key_of, short
 from bigdebug.trace.across.stamps import stamp_of
-from bigdebug.trace.across.step import Step, believed, counting, hashed, named, partial
+from bigdebug.trace.across.step import Step, counting, hashed, named, partial
 from bigdebug.trace.across.units import FIRST, Units, same_count
 from bigdebug.trace.across.ways import Ways, severally
 from bigdebug.trace.positions import distinct
@@ -32,14 +33,6 @@ class Reached:
     readers: tuple[Step, ...] = ()
     counted_by: str = ""
     """The step that counts so; empty if they are counted by lines for several."""
-
-
-@dataclass(frozen=True, eq=False)
-class Note:
-    """A sentence about a flow. ``harmless`` if it is exact all the same."""
-
-    text: str
-    harmless: bool = False
 
 
 @dataclass(eq=False)
@@ -165,10 +158,8 @@ class Flowing:
             asked = [self._counted(step, found, extent) for found in given for extent in self._ways.names(step, not ahead, found)]
             self._told_of(step, asked, ahead)
             found = [one for one in ask(asked) if len(one)]
-            for reason in step.incomplete:  # also what it has found out by the question
-                self._note(f"{named(step)} is incomplete: {reason}")
-            if promise := believed(step):
-                self._note(f"{named(step)} is believed: {promise}", True)
+            for note in notes_of(step, found):
+                self._note(note.text, note.harmless)
         except BigdebugError as problem:
             self._note(f"All that {named(step)} {'wrote' if ahead else 'read'} is taken, for it cannot tell which records of it: {problem}")
             return [Located(extent.path, Unit.WHOLE, FIRST) for extent in (step.writes if ahead else step.reads)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
@@ -66,16 +66,20 @@ class FileStamp:
 
 @dataclass(frozen=True, eq=False)
 class Located:
-    """Records of one file: distinct positions in ascending order, counted in ``unit``; of a WHOLE file it is 0."""
+    """Records of one file: distinct positions in ascending order, counted in ``unit``; of a WHOLE file it is 0.
+
+    ``why`` says why these are more than what was asked for, where a step that answers took more.
+    """
 
     path: str
     unit: Unit
     positions: Positions
+    why: str = field(default="", repr=False)
 
     @classmethod
-    def of(cls, path: str, unit: Unit, positions: object) -> Located:
+    def of(cls, path: str, unit: Unit, positions: object, why: str = "") -> Located:
         """Positions in any order, and any of them twice."""
-        return cls(path, unit, distinct(np.asarray(positions, dtype=np.int64)))
+        return cls(path, unit, distinct(np.asarray(positions, dtype=np.int64)), why)
 
     def __len__(self) -> int:
         return len(self.positions)

@@ -12,7 +12,7 @@ from bigdebug.trace.across.asked import Asked, Chosen, asked
 from bigdebug.trace.across.containment import Part, parts, records_of, refuse_parts, within
 from bigdebug.trace.across.dataflow import Dataflow
 from bigdebug.trace.across.flow import Flow, one_step
-from bigdebug.trace.across.flowing import Flowing, Note
+from bigdebug.trace.across.flowing import Flowing
 from bigdebug.trace.across.links import Said, linked
 from bigdebug.trace.across.paths import looked_at_anew, short
 from bigdebug.trace.across.step import Step, believed, named
@@ -156,7 +156,7 @@ class Pipeline:
     def _from(self, dataflow: Dataflow, start: Asked, ahead: bool) -> Flow:
         """The flow that starts there."""
         flowing = Flowing(dataflow, self._units)
-        flowing.notes.update({text: Note(text) for text in start.notes})
+        flowing.notes.update({note.text: note for note in start.notes})
         flowing.held.update(start.held)
         if ahead:
             flowing.forward(start.inputs, start.outputs, start.own)

@@ -35,15 +35,14 @@ class SavedStep:
         self.ended = None if data["ended"] is None else float(data["ended"])
         self.reads: Sequence[Extent] = tuple(map(load_extent, data["reads"]))
         self.writes: Sequence[Extent] = tuple(map(load_extent, data["writes"]))
-        self._incomplete: Sequence[str] = tuple(map(str, data["incomplete"]))
+        self.incomplete: Sequence[str] = tuple(map(str, data["incomplete"]))
         self._changed = frozenset(map(str, data.get("changed", ())))
-        self._taken: tuple[str, ...] = ()
         self._unsaved, self._damaged = str(data["unsaved"]), False
         try:
             self._written = None if data["written"] is None else Associated.load(data["written"], find)
         except CorruptBlockError as damaged:  # other steps can be read
             self._written, self._unsaved, self._damaged = None, str(damaged), True
-            self._incomplete = (*self._incomplete, self._unsaved)
+            self.incomplete = (*self.incomplete, self._unsaved)
 
     @property
     def name(self) -> str:
@@ -53,13 +52,7 @@ class SavedStep:
     def began(self) -> float | None:
         return self.run.began
 
-    @property
-    def incomplete(self) -> Sequence[str]:
-        """Also of which files the last question took all."""
-        return (*self._incomplete, *self._taken)
-
     def backward(self, outputs: Sequence[Located]) -> Sequence[Located]:
-        self._taken = ()
         numbers = {extent.path: number + 1 for number, extent in enumerate(self.writes)}
         found: Places = {}
         for one in outputs:
@@ -71,7 +64,6 @@ class SavedStep:
         return self._read_of(SavedTrace(self.run, [self.run.subject], lambda: {self.run.subject: found})) if found else ()
 
     def forward(self, inputs: Sequence[Located]) -> Sequence[Located]:
-        self._taken = ()
         standing = {source: places for source in self.run.sources if any(map(len, (places := self._standing(source, inputs)).values()))}
         return self._wrote_of(SavedTrace(self.run, list(standing), lambda: standing).goNextAll()) if standing else ()
 
@@ -103,7 +95,6 @@ class SavedStep:
 
     def _wrote_of(self, trace: SavedTrace) -> Sequence[Located]:
         """Where records of the result stand in what was written; all of the files that had been changed when it was saved, if they may have had some."""
-        self._taken = ()
         if not self.writes:
             return ()
         found = []
@@ -111,8 +102,7 @@ class SavedStep:
         for number, extent in enumerate(self.writes):
             positions = self._known.ahead(number + 1, RESULT, 0, places).get(0, np.empty(0, np.int64))
             if len(positions) and extent.path in self._changed:
-                self._taken += (all_taken(extent.path, self.name),)
-                found.append(Located.of(extent.path, Unit.WHOLE, [0]))
+                found.append(Located.of(extent.path, Unit.WHOLE, [0], all_taken(extent.path, self.name)))
             elif len(positions):
                 found.append(Located(extent.path, extent.unit, positions))
         return found

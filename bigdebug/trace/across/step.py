@@ -20,7 +20,7 @@ class Step(Protocol):
     while it runs. ``incomplete`` says why its lineage is not exact, or not there; empty if it is.
 
     ``backward`` gives records of ``reads`` for records of ``writes``, ``forward`` the other way. What they are asked is in the units that
-    ``writes`` and ``reads`` say, and so is what they give, one Located for each file at most. Raises BigdebugErrors for what it cannot tell.
+    ``writes`` and ``reads`` say, and so is what they give, one Located for each file at most, with its ``why`` where it is more than what was asked for. Raises BigdebugErrors for what it cannot tell.
     """
 
     @property
