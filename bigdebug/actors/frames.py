@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import weakref
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -40,11 +41,14 @@ class Frames:
 
     def __init__(self) -> None:
         self._known: dict[int, _Known] = {}
+        self.gave = False
+        """Whether a step of this process gave a frame, be it that nobody holds it any more."""
 
     def tell(self, frame: Any, files: Sequence[Extent], counts: Sequence[int]) -> None:
         """The rows of a frame are all rows of these files, one behind the other. Takes a millisecond, and what ``Cells.of`` does. In a trial, nothing is known."""
         if being_tried():
             return
+        self.gave = True
         name = id(frame)
         runs = runs_of(counts)
         known = weakref.ref(frame, lambda _: self._known.pop(name, None))
@@ -64,6 +68,13 @@ class Frames:
         if why:
             return Items(len(frame)), (why,)
         return Items(len(frame), known.places), ()
+
+    def perhaps(self, value: Any) -> tuple[Items, tuple[str, ...]] | None:
+        """The same of what may be anything. None for what is no frame, and as long as no step has given one: who makes frames by hand alone is told nothing of steps."""
+        pandas = sys.modules.get("pandas")
+        if not self.gave or pandas is None or not isinstance(value, pandas.DataFrame):
+            return None
+        return self.inputs(value)
 
 
 FRAMES = Frames()

@@ -64,10 +64,11 @@ class Seams:
         self._becoming.rdd = rdd
 
     def gave(self, frame: DataFrame, data: Any) -> None:
-        """``frame`` has been made of ``data``, rows that were in the driver: those of a frame that a step gave, perhaps."""
+        """``frame`` has been made of ``data``, rows that were in the driver: those of a frame that a step gave, perhaps, or of one that was made of such a frame."""
         self.given.add(_number(frame))
-        if FRAMES.paths(data):
-            self._framed.tell(frame, Framed(*FRAMES.inputs(data)))
+        known = FRAMES.perhaps(data)
+        if known is not None:
+            self._framed.tell(frame, Framed(*known))
 
     def checkpointed(self, frame: DataFrame, original: DataFrame) -> None:
         """``frame`` has the rows of ``original``, and no query."""

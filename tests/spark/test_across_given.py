@@ -10,6 +10,7 @@ import pytest
 
 import bigdebug
 from bigdebug import actors
+from bigdebug.actors.frames import FRAMES
 
 
 @pytest.fixture(autouse=True)
@@ -112,6 +113,24 @@ def test_a_frame_that_is_changed_later_was_what_it_was(dbg: Any, spark: Any, sou
     assert told(dbg.pipeline.backward(part, rows=[0])) == ({part: [0], source: [0]}, True, [])
 
 
-def test_what_no_step_knows_is_the_end_of_what_is_known(dbg: Any, spark: Any, source: str, tmp_path: Path) -> None:
-    [part] = written(dbg, spark.createDataFrame(pd.DataFrame({"k": ["a"], "n": [1]})), tmp_path / "out")
-    assert told(dbg.pipeline.backward(part, rows=[0])) == ({part: [0]}, True, [])
+@pytest.mark.usefixtures("arrow")
+def test_of_a_frame_that_was_made_of_a_step_s_is_said_what_a_step_says(dbg: Any, spark: Any, source: str, tmp_path: Path) -> None:
+    """Nobody holds what the step gave any more, and pandas does not say what a frame was made of."""
+    made = actors.read_csv(source, names=["k", "n", "of"]).query("n == 4")
+    actors.to_csv(made, str(tmp_path / "made.csv"), index=False)
+    [part] = written(dbg, spark.createDataFrame(made), tmp_path / "out")
+    told_of = [told(dbg.pipeline.backward(path, rows=[0])) for path in (part, str(tmp_path / "made.csv"))]
+    for files, exact, _ in told_of:
+        assert (source in files, exact) == (False, False)
+    mine, theirs = (next(note.partition(": ")[2] for note in notes if "came from no step" in note) for _, _, notes in told_of)
+    assert mine == theirs
+
+
+def test_where_no_step_gave_a_frame_rows_that_were_made_by_hand_are_a_source(
+    dbg: Any, spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for number, gave in enumerate((False, True)):
+        monkeypatch.setattr(FRAMES, "gave", gave)
+        [part] = written(dbg, spark.createDataFrame(pd.DataFrame({"k": ["a"], "n": [1]})), tmp_path / f"out{number}")
+        files, exact, notes = told(dbg.pipeline.backward(part, rows=[0]))
+        assert (files, exact, len(notes)) == ({part: [0]}, not gave, int(gave))
