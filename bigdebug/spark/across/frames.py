@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from bigdebug.errors import NondeterminismError, SourceChangedError
 from bigdebug.shown import counted
 from bigdebug.spark.across.content import Keyed, Keys, of_result, of_written
+from bigdebug.spark.across.elsewhere import Elsewhere
 from bigdebug.spark.across.endings import Ending
 from bigdebug.spark.across.folders import File
 from bigdebug.spark.across.leaffiles import LeafFiles, Places
@@ -33,14 +33,14 @@ from bigdebug.trace.names import distinct
 class Written(NamedTuple):
     """The names of all rows of a result, and where all that was written stands; and the pairs of one of each that are the same row, by number.
 
-    ``elsewhere`` has by file that has been changed since the rows that it may have had, by number.
+    ``elsewhere`` has the files that have been changed since, with the rows that each may have had, by number.
     """
 
     names: Any
     rows: np.ndarray[Any, Any]
     places: Places
     chosen: np.ndarray[Any, Any]
-    elsewhere: Mapping[str, np.ndarray[Any, Any]]
+    elsewhere: Elsewhere
 
 
 class FrameStep(RunStep[FrameRun, LineageFrame]):
@@ -110,13 +110,12 @@ class FrameStep(RunStep[FrameRun, LineageFrame]):
         Names are those that traces have which stop at operators ``stops`` besides. Raises NondeterminismError where a row is not among the others, and
         SourceChangedError where a file has been changed; if only what is ``standing`` is asked for, where all have.
         """
-        gone = self._changed() if standing else []
+        gone = self._changed() if standing else {}
         names, keys = self._result(None, stops).read()
-        at, found = self._read_of([file for file in self._files if file not in gone], None)
+        at, found = self._read_of(self._standing(gone), None)
         mine, theirs = keys.codes(found)
-        elsewhere = self._elsewhere(keys, gone)
-        certain = ~np.logical_or.reduce(list(elsewhere.values())) if gone else np.ones(len(keys), bool)
-        if len(lost := np.union1d(np.setdiff1d(theirs, mine), np.setdiff1d(mine[certain], theirs))):
+        elsewhere = Elsewhere.of(keys.places, gone)
+        if len(lost := np.union1d(np.setdiff1d(theirs, mine), np.setdiff1d(mine[elsewhere.certain(len(keys))], theirs))):
             raise NondeterminismError(
                 f"{counted(len(lost))} of what was written the query does not give now, or the other way around", value=self.name,
                 remedy="Its order or its functions do not settle the result: write what does not change, df.localCheckpoint() before.",
@@ -124,10 +123,7 @@ class FrameStep(RunStep[FrameRun, LineageFrame]):
         self._compare(theirs, "a row that was written")
         order = np.argsort(mine, kind="stable")
         first, last = np.searchsorted(mine[order], theirs, "left"), np.searchsorted(mine[order], theirs, "right")
-        return Written(
-            names, order[spread(first, last - first)], at, np.repeat(np.arange(len(theirs)), last - first),
-            {path: np.flatnonzero(rows) for path, rows in elsewhere.items()},
-        )
+        return Written(names, order[spread(first, last - first)], at, np.repeat(np.arange(len(theirs)), last - first), elsewhere)
 
     # ---- between files and rows ---------------------------------------------------------------------------------
 
@@ -145,34 +141,31 @@ class FrameStep(RunStep[FrameRun, LineageFrame]):
         if not len(keys):
             return []
         gone = self._changed()
-        at, found = self._read_of([file for file in self._files if file not in gone], None, keys)
+        at, found = self._read_of(self._standing(gone), None, keys)
         mine, theirs = keys.codes(found)
-        elsewhere = {path: rows for path, rows in self._elsewhere(keys, gone).items() if rows.any()}
-        certain = ~np.logical_or.reduce([np.zeros(len(keys), bool), *elsewhere.values()])
-        if len(lost := np.setdiff1d(mine[certain], theirs)):
+        elsewhere = Elsewhere.of(keys.places, gone)
+        if len(lost := np.setdiff1d(mine[elsewhere.certain(len(keys))], theirs)):
             raise NondeterminismError(
                 f"{counted(len(lost))} that the query gives now were not written", value=self.name,
                 remedy="Its order or its functions do not settle the result: write what does not change, df.localCheckpoint() before.",
             )
         chosen = np.isin(theirs, mine)
         self._compare(theirs[chosen], "a row of the result")
-        return [*at.of(chosen).located(self._target.unit), *(Located.of(path, Unit.WHOLE, [0], all_taken(path, self.name)) for path in elsewhere)]
+        return [*at.of(chosen).located(self._target.unit), *(Located.of(path, Unit.WHOLE, [0], all_taken(path, self.name)) for path in elsewhere.files)]
 
-    def _changed(self) -> list[File]:
-        """Those of its files that are not what it wrote. Raises SourceChangedError if none is."""
+    def _changed(self) -> dict[str, str]:
+        """The paths of those of its files that are not what it wrote, with the folders that they were written to. Raises SourceChangedError if none is."""
         gone = [file for file in self._files if not self._sources.still(file.path, file.stamp)]
         if gone and len(gone) == len(self._files):
             raise self._refusal(gone[0])
-        return gone
+        return {file.path: place_of(self._target, file) for file in gone}
+
+    def _standing(self, gone: Collection[str]) -> list[File]:
+        """The others of its files."""
+        return [file for file in self._files if file.path not in gone]
 
     def _refusal(self, file: File) -> SourceChangedError:
         return SourceChangedError(changed_since(file.path, self.name), remedy="Run the job again under capture.")
-
-    def _elsewhere(self, keys: Keys, gone: Sequence[File]) -> dict[str, np.ndarray[Any, Any]]:
-        """By file that has been changed, which rows of the result it may have: those that went into its folder."""
-        return {
-            file.path: pc.equal(keys.places, place_of(self._target, file)).to_numpy(zero_copy_only=False).astype(bool) for file in gone
-        }
 
     def _result(self, names: Any, stops: frozenset[int] = frozenset()) -> Keyed:
         """Rows of the result as they were written; all, if None."""

@@ -91,7 +91,7 @@ def _of_query(step: FrameStep, home: Path, folder: str, known: Levelled) -> tupl
     written, rows, places, chosen, elsewhere = step.written(standing=True)
     every = matched(known.names, written)
     names = every[rows]
-    met = every[np.unique(np.concatenate([rows, *elsewhere.values()]).astype(np.int64))]
+    met = every[np.unique(np.concatenate([rows, elsewhere.every]).astype(np.int64))]
     if (met < 0).any():
         raise NondeterminismError(
             f"{told(int((met < 0).sum()))} that {step.name!r} wrote are not among those of its result", value=step.name,
@@ -102,7 +102,7 @@ def _of_query(step: FrameStep, home: Path, folder: str, known: Levelled) -> tupl
     by_path = {path: number for number, path in enumerate(places.paths)}
     for number, extent in enumerate(step.writes):
         if extent.path in elsewhere:  # one record, which is all of the file
-            levels[number + 1], may_be = whole(1), distinct(every[elsewhere[extent.path]])
+            levels[number + 1], may_be = whole(1), distinct(every[elsewhere.rows(extent.path)])
             pairs.append(Pairs(number + 1, RESULT, 0, *paired(Copies(np.zeros(1, np.int64)), np.zeros(len(may_be), np.int64), known.copies, may_be)))
             continue
         here = places.numbers[chosen] == by_path.get(extent.path, -1)
@@ -112,4 +112,4 @@ def _of_query(step: FrameStep, home: Path, folder: str, known: Levelled) -> tupl
         # Of equal rows that were made of the same, each is written as often as there are of them: one name and one place are a pair once.
         at, of = np.divmod(distinct(np.searchsorted(there, positions) * len(known.names) + names[here]), max(len(known.names), 1))
         pairs.append(Pairs(number + 1, RESULT, 0, *paired(Copies(np.arange(len(there))), at, known.copies, of)))
-    return write(home, folder, levels, pairs), list(elsewhere)
+    return write(home, folder, levels, pairs), list(elsewhere.folders)
