@@ -126,6 +126,25 @@ def test_of_a_frame_that_was_made_of_a_step_s_is_said_what_a_step_says(dbg: Any,
     assert mine == theirs
 
 
+@pytest.mark.usefixtures("arrow")
+def test_the_rows_of_a_frame_s_partitions_are_counted_once(dbg: Any, spark: Any, source: str) -> None:
+    with dbg.capture("counted") as run:
+        spark.createDataFrame(actors.read_csv(source, names=["k", "n", "of"])).collect()
+    trace, tasks = dbg.lineage(run.latest).where("n = 17"), []
+    for _ in range(3):
+        with dbg.following() as jobs:
+            assert told(dbg.pipeline.backward(trace.where("k = 'k1'")))[0] == {source: [17]}
+            tasks.append(jobs.tasks)
+    assert tasks[0] >= tasks[1] == tasks[2] == without_counting(dbg, trace)
+
+
+def without_counting(dbg: Any, trace: Any) -> int:
+    """The tasks that the same trace takes."""
+    with dbg.following() as jobs:
+        trace.where("k = 'k1'").goBackAll().rids()
+        return int(jobs.tasks)
+
+
 def test_where_no_step_gave_a_frame_rows_that_were_made_by_hand_are_a_source(
     dbg: Any, spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
 ) -> None:

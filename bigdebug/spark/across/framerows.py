@@ -17,7 +17,7 @@ from bigdebug.trace.positions import distinct
 
 
 class FrameRows:
-    """The rows of one leaf, which ``items`` are: as the frame had them when the DataFrame was made. Where Spark has them in several partitions, a job counts these."""
+    """The rows of one leaf, which ``items`` are: as the frame had them when the DataFrame was made. Where Spark has them in several partitions, a job counts these, once for the leaf."""
 
     def __init__(self, catalyst: Catalyst, leaf: Leaf, items: Items) -> None:
         self._catalyst = catalyst
@@ -26,7 +26,7 @@ class FrameRows:
 
     def located(self, rids: npt.NDArray[np.int64]) -> Sequence[Located]:
         """Where the records with these rids stand: in files, or in what a step gave."""
-        if not len(rids):
+        if not len(rids) or not self._items.places.files:
             return ()
         partitions = rids >> POSITION_BITS
         return tuple(self._items.places.locate(distinct(self._firsts(int(partitions.max()))[partitions] + (rids & POSITION_MASK))))

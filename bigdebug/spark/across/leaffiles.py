@@ -54,7 +54,7 @@ class Places:
 
 
 class LeafFiles:
-    """The files of one leaf. Where a file was read in several pieces, a job counts the records of each, once."""
+    """The files of one leaf. Where a file was read in several pieces, a job counts the records of each, once for the leaf."""
 
     def __init__(self, catalyst: Catalyst, leaf: Leaf) -> None:
         self._catalyst = catalyst

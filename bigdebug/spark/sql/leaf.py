@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import reduce
 from typing import Any
 from urllib.parse import unquote, urlsplit
@@ -49,6 +49,8 @@ class Leaf:
     name: str = ""
     fixed: bool = False
     view: View = ()
+    _counted: list[Mapping[int, int]] = field(default_factory=list, init=False, repr=False, compare=False)
+    """The records of its partitions, behind the first job that counted them."""
 
     def named(self, catalyst: Catalyst) -> tuple[Node, Expr]:
         """The leaf with a column of rids, and that column."""
@@ -74,14 +76,14 @@ class Leaf:
         """Where records came from: file and row, or line; or the index in what the program made.
 
         Where rids count partitions, and records of more than the first of a file or a collection are asked for, a job counts
-        those before.
+        those before, once.
         """
         partitions, positions = (rids >> POSITION_BITS).tolist(), (rids & POSITION_MASK).tolist()
         known = self.whereabouts(catalyst, max(partitions, default=0))
         return [origin for p, position in zip(partitions, positions) for origin in known.origins(p, [position])]
 
     def whereabouts(self, catalyst: Catalyst, last: int) -> Whereabouts:
-        """Where the records of files, or of partitions up to the ``last`` one, came from. A job counts, where there are several of the same whole."""
+        """Where the records of files, or of partitions up to the ``last`` one, came from. A job counts, once, where there are several of the same whole."""
         if self.files:
             return Whereabouts(self.dataset, self.name, "line" if self.lines else "row", tuple(self.pieces(catalyst)))
         firsts = self._before(catalyst, [None] * (last + 1)) if self.counts else [0]
@@ -99,10 +101,7 @@ class Leaf:
         """For each partition the records of the same whole that stand in other partitions before it."""
         if len(set(wholes)) == len(wholes):
             return [0] * len(wholes)
-        plan, rid = self.named(catalyst)
-        partition = F.shiftright(catalyst.column(rid), POSITION_BITS).alias("p")
-        counted = catalyst.frame(plan).groupBy(partition).agg(F.count("*").alias("n"))
-        sizes = {row.p: row.n for row in unheard(counted, "collect")}
+        sizes = self._sizes(catalyst)
         order = range(len(wholes))
         if self.files:
             starts = [start for _, start in catalyst.splits(self.node)]
@@ -113,6 +112,15 @@ class Leaf:
             before[p] = seen.get(wholes[p], 0)
             seen[wholes[p]] = before[p] + sizes.get(p, 0)
         return before
+
+    def _sizes(self, catalyst: Catalyst) -> Mapping[int, int]:
+        """By partition, how many records it has, if any. Its records are those that the query read, so they are counted once."""
+        if not self._counted:
+            plan, rid = self.named(catalyst)
+            partition = F.shiftright(catalyst.column(rid), POSITION_BITS).alias("p")
+            counted = catalyst.frame(plan).groupBy(partition).agg(F.count("*").alias("n"))
+            self._counted.append({row.p: row.n for row in unheard(counted, "collect")})
+        return self._counted[0]
 
 
 def metadata_of(catalyst: Catalyst, node: Node) -> Any:
