@@ -12,7 +12,9 @@ import pytest
 
 from bigdebug.errors import StoreError
 from bigdebug.store.machine import born, machine
+from bigdebug.trace.saved.checks import check
 from bigdebug.trace.saved.retention import bytes_of, chosen, prune, seconds_of
+from bigdebug.trace.saved.session import open_session
 from tests.unit.saved import rewritten, session
 
 DAY = 86400.0
@@ -133,10 +135,46 @@ def test_a_save_that_is_killed_goes_wherever_it_was(tmp_path: Path, killed: str)
     assert [path.name for path in (tmp_path / "home").iterdir()] == ["store"]
 
 
+def test_what_is_left_in_a_directory_that_was_there_is_its_owners_and_said(tmp_path: Path) -> None:
+    (there := tmp_path / "home" / "s").mkdir(parents=True)
+    if (child := os.fork()) == 0:
+        try:
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setattr("bigdebug.trace.saved.saving._move", lambda *given: os._exit(9))
+                session(there)
+        finally:
+            os._exit(1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 9
+    prune(chosen(tmp_path / "home", now=NOW + 2 * DAY))
+    assert sorted(path.name for path in (tmp_path / "home").iterdir()) == ["s", "store"]
+    assert [problem.what for problem in check(there)] == ["the session was not written to its end"]
+    with pytest.raises(StoreError, match="remove what is left of it"):
+        open_session(there)
+
+
 def test_an_empty_directory_of_another_name_stays(home: Path) -> None:
-    for name in (".cache", "d-abcdefgh", ".d-ABCDEFGH"):
+    for name in (".cache", "d-abcdefgh", ".d-ABCDEFGH", ".vscode-settings", ".cache-database", ".bigdebug", ".bigdebug-settings", "bigdebug-d1-abcdefgh"):
         (home / name).mkdir()
+        os.utime(home / name, (NOW - 9 * DAY, NOW - 9 * DAY))
     assert gone(home) == []
+
+
+def test_what_was_begun_and_not_a_file_written_is_known_by_its_name(home: Path) -> None:
+    for name in (".bigdebug-d1-abcdefgh", ".bigdebug-full-abcdefgh"):
+        (home / name).mkdir()
+    (home / ".bigdebug-full-abcdefgh" / "thesis.txt").write_text("years")
+    for name in (".bigdebug-d1-abcdefgh", ".bigdebug-full-abcdefgh"):
+        os.utime(home / name, (NOW - 2 * DAY, NOW - 2 * DAY))
+    assert gone(home) == [".bigdebug-d1-abcdefgh"]
+    prune(chosen(home, now=NOW))
+    assert sorted(path.name for path in home.iterdir()) == [".bigdebug-full-abcdefgh", "d1", "d2", "d3"]
+
+
+@pytest.mark.parametrize("name", ["n" * 255, "ö" * 127, "line\nline"])
+def test_a_session_of_any_name_that_a_directory_can_have_is_saved_and_removed(tmp_path: Path, name: str) -> None:
+    session(tmp_path / "home" / name)
+    prune(chosen(tmp_path / "home", older=0.0, now=NOW + 9 * DAY))
+    assert [path.name for path in (tmp_path / "home").iterdir()] == ["store"]
 
 
 def test_a_removal_that_is_killed_goes_the_next_time(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -154,7 +192,7 @@ def test_a_removal_that_is_killed_goes_the_next_time(home: Path, monkeypatch: py
         patch.setattr(shutil, "rmtree", killed)
         with pytest.raises(KeyboardInterrupt):
             prune(chosen(home, older=2.5 * DAY, now=NOW))
-    assert gone(home) == [half.name for half in home.iterdir() if half.name.startswith(".d3-")] != []
+    assert gone(home) == [half.name for half in home.iterdir() if half.name.startswith(".bigdebug-d3-")] != []
 
 
 def test_a_save_of_another_container_of_the_same_name_waits_a_day(home: Path) -> None:

@@ -19,6 +19,7 @@ from bigdebug.store.machine import born, lives, machine
 from bigdebug.store.sealed import CATALOG, SEAL, read_catalog
 from bigdebug.trace.saved.saving import (
     ACTORS,
+    BESIDE,
     BLOCKS,
     FORMAT,
     LINEAGE,
@@ -27,6 +28,7 @@ from bigdebug.trace.saved.saving import (
     SAVING,
     UNFINISHED,
     WRITTEN,
+    beside,
     directory,
     discard,
     looking,
@@ -36,7 +38,7 @@ _AGES = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0, "w": 7 * 86400.0}
 _SIZES = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 _ABANDONED = 86400.0
 """Seconds after which a save of another machine is taken for one that ended half way, or one that does not say yet who writes it."""
-_BEGUN = re.compile(r"\..+-[a-z0-9_]{8}")
+_BEGUN = re.compile(rf"{re.escape(BESIDE)}.*-[a-z0-9_]{{8}}", re.DOTALL)
 """What a directory is called that is being written: of one that was made and nothing more, that is all there is to tell it by."""
 _OURS = {f"{folder}/" for folder in (BLOCKS, LINEAGE, OUTPUTS, ACTORS, WRITTEN)}
 """What is in a save that ended half way, besides its catalog."""
@@ -99,7 +101,7 @@ def prune(found: list[Kept]) -> None:
     """Remove those that are to go. Each is moved aside first, under a name of a save that ended half way: what is half removed goes the next time."""
     for kept in found:
         if kept.goes:
-            aside = kept.path.parent / f".{kept.path.name.lstrip('.')}-{secrets.token_hex(4)}"
+            aside = kept.path.parent / f"{beside(kept.path)}-{secrets.token_hex(4)}"
             try:
                 kept.path.rename(aside)
                 (aside / UNFINISHED).write_text(json.dumps({"bigdebug": REMOVING, "process": 0, "host": ""}))

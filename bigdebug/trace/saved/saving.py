@@ -30,6 +30,8 @@ UNFINISHED = "unfinished.json"
 """Says in a directory that is being written who writes it; it goes when the seal is there."""
 SAVING, REMOVING = "a session that is being saved", "a session that is being removed"
 """What it says."""
+BESIDE = ".bigdebug-"
+"""How directories begin that are being written, or removed. Nobody else calls his so: of one that is empty, its name is all there is to know it by."""
 
 Keep = Callable[[Run, Path, str], Beside]
 """Writes what is kept of a run beside what it tells itself, below a directory and there below the folder ``lineage/NAME`` and as ``outputs/NAME``; what the catalog lists."""
@@ -52,7 +54,7 @@ def save(runs: Iterable[Run], store: LineageStore, path: str | os.PathLike[str],
                 "The directory to save into is not empty", value=str(target), remedy="Name a new one, or remove it first."
             )
         target.parent.mkdir(parents=True, exist_ok=True)
-        unfinished = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
+        unfinished = Path(tempfile.mkdtemp(prefix=f"{beside(target)}-", dir=target.parent))
         _write(list(runs), store, unfinished, keep or program, besides)
         if target.exists():
             _move_into(target, unfinished)
@@ -68,6 +70,14 @@ def save(runs: Iterable[Run], store: LineageStore, path: str | os.PathLike[str],
             with suppress(OSError):
                 discard(unfinished)
     return target
+
+
+def beside(target: Path) -> str:
+    """What a directory is called that is written beside ``target``, or that this is moved to when it goes: a dash and eight letters or digits follow.
+
+    Of a long name there is the beginning: a system has no names of more than some 255 bytes.
+    """
+    return f"{BESIDE}{target.name.removeprefix(BESIDE).lstrip('.')[:40]}"
 
 
 def discard(unfinished: Path) -> None:
