@@ -575,6 +575,24 @@ def test_a_session_is_saved_into_the_empty_directory_that_is_there(tmp_path: Pat
     assert sorted(path.name for path in tmp_path.iterdir()) == ["there"]
 
 
+def test_nobody_else_reads_what_is_saved_into_a_directory_that_others_may_look_into(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (there := tmp_path / "there").mkdir()
+    there.chmod(0o755)
+    told: list[int] = []
+    move = Path.rename
+
+    def watched(path: Path, to: Path) -> Path:
+        told.append((there / "unfinished.json").stat().st_mode & 0o777)
+        return move(path, to)
+
+    monkeypatch.setattr(Path, "rename", watched)
+    save([run(1, "rows")], LineageStore(tmp_path / "store"), there, kept)
+    assert there.stat().st_mode & 0o777 == 0o755
+    assert {path.stat().st_mode & 0o777 for path in there.rglob("*") if path.is_dir()} == {0o700}
+    assert {path.stat().st_mode & 0o777 for path in there.rglob("*") if path.is_file()} == {*told} == {0o600}
+    assert check(there) == []
+
+
 def test_what_comes_into_the_directory_while_a_session_is_saved_there_stays(tmp_path: Path) -> None:
     (there := tmp_path / "there").mkdir()
 

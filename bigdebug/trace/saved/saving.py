@@ -44,7 +44,7 @@ Besides = Callable[[Path, set[str]], object]
 def save(runs: Iterable[Run], store: LineageStore, path: str | os.PathLike[str], keep: Keep | None = None, besides: Besides | None = None) -> Path:
     """Write ``runs`` and their lineage into a new or empty directory; it is whole or not there at all. ``keep`` is ``program``, if it is not given.
 
-    An empty directory stays the one that it is, with its permissions: a process may stand in it.
+    An empty directory stays the one that it is, with its permissions: a process may stand in it. What is in a session is readable by this user alone, in either.
     """
     target = directory("where a session is saved", path)
     unfinished: Path | None = None
@@ -93,8 +93,12 @@ def discard(unfinished: Path) -> None:
 
 
 def _move_into(target: Path, unfinished: Path) -> None:
-    """Move what was written into an empty directory, which says that it is unfinished until all is there. Nothing that somebody else puts there meanwhile is replaced."""
-    with (target / UNFINISHED).open("xb") as out:
+    """Move what was written into an empty directory, which says that it is unfinished until all is there. Nothing that somebody else puts there meanwhile is replaced.
+
+    Others may be let into that directory: what is moved there is for this user alone, as a directory of our own is.
+    """
+    _close(unfinished)
+    with open(target / UNFINISHED, "xb", opener=_for_this_user) as out:
         out.write((unfinished / UNFINISHED).read_bytes())
     moved = []
     try:
@@ -107,6 +111,19 @@ def _move_into(target: Path, unfinished: Path) -> None:
         raise
     finally:
         (target / UNFINISHED).unlink()
+
+
+def _close(home: Path) -> None:
+    """Let nobody else read what is below a directory."""
+    for folder, folders, files in os.walk(home):
+        for name in folders:
+            os.chmod(os.path.join(folder, name), 0o700)
+        for name in files:
+            os.chmod(os.path.join(folder, name), 0o600)
+
+
+def _for_this_user(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)
 
 
 def _move(path: Path, to: Path) -> None:
