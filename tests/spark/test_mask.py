@@ -78,16 +78,25 @@ def test_a_directory_that_is_handed_on_has_none(dbg: Any, spark: Any, tmp_path: 
     lines = dbg.context.parallelize(["a"], 1).map(lambda record: record + "sk-line")
     with dbg.capture("lines") as other:
         lines.collect()
-    shown = everything_shown(dbg.runs, run.latest, *run.latest.graph, *other.latest.graph)
+    (tmp_path / "lines.txt").write_text("7")
+    columns = spark.read.schema("`sk-line` string").text(str(tmp_path / "lines.txt")).selectExpr("'sk-literal'", "1 AS `sk-alias`", "struct(1 AS `sk-field`) AS s")
+    with dbg.capture("columns") as called:
+        columns.collect()
+    with pytest.raises(Exception, match="KeyError"), dbg.capture("crashed") as crashed:
+        dbg.context.parallelize([{"sk-key": "sk-value"}], 1).map(lambda record: record["lacking"]).collect()
+    assert len(crashed.culprits) == 1
+    runs = [run.latest, other.latest, called.latest, crashed.latest]
+    shown = everything_shown(dbg.runs, *runs, *(operator for known in runs for operator in known.graph))
     assert "***" in shown
     assert "sk-" not in shown
-    saved = dbg.save(tmp_path / "saved", [run.latest, other.latest], lineage=True)
+    saved = dbg.save(tmp_path / "saved", runs, lineage=True)
     dbg.mask = None  # who opens it knows of no secret
-    told = (saved / "session.json").read_text()
-    assert "sk-" not in told
-    assert "token#" in told
+    assert [path.name for path in saved.rglob("*") if path.is_file() and b"sk-" in path.read_bytes()] == []
+    assert "token#" in (saved / "session.json").read_text()
     opened = bigdebug.open(saved)
-    assert [known.name for known in opened.runs] == ["run of ***", "lines"]
+    assert [known.name for known in opened.runs] == ["run of ***", "lines", "columns", "crashed"]
+    assert opened.runs[2].outputs.names == ("***", "***", "s")
+    assert "sk-" not in repr([opened.lineage("columns").collect(), opened.lineage("columns").goBackAll().collect(), [*opened.runs[3].culprits]])
     assert opened.lineage("lines").goBackAll().count() == 1
     dbg.mask = r"to\w+"
     main(["show", str(saved), run.latest.id, "--json"])
@@ -111,3 +120,12 @@ def test_workers_know_it_while_bigdebug_is_attached(dbg: Any, spark: Any) -> Non
     assert "BIGDEBUG_MASK" not in spark.sparkContext.environment
     bigdebug.attach(spark)
     assert dbg.context.environment["BIGDEBUG_MASK"] == r"sk-\w+"
+
+
+def test_columns_of_files_are_read_by_the_names_that_they_have_there(dbg: Any, spark: Any, tmp_path: Path) -> None:
+    spark.range(1).withColumnRenamed("id", "sk-id").coalesce(1).write.parquet(str(tmp_path / "rows"))
+    with dbg.capture("read") as run:
+        spark.read.parquet(str(tmp_path / "rows")).where("`sk-id` < 9").collect()
+    opened = bigdebug.open(dbg.save(tmp_path / "saved", run.latest, lineage=True))
+    assert opened.runs[0].outputs.names == ("***",)
+    assert opened.lineage("read").goBackAll().collect() == [(0,)]

@@ -20,6 +20,7 @@ from bigdebug.spark.sql.levelled import Levelled, derived_levels, indexed_levels
 from bigdebug.spark.sql.paged import rows_of
 from bigdebug.spark.sql.runs import FrameRun
 from bigdebug.spark.sql.seen import columns_of, read_as, seen
+from bigdebug.trace.across.stored import tabular
 from bigdebug.trace.names import array_of, matched
 from bigdebug.trace.numbering import Numbering
 from bigdebug.trace.saved.associated import write
@@ -70,8 +71,10 @@ def _whereabouts(run: FrameRun, leaf: Leaf, numbering: Numbering) -> Whereabouts
     known = leaf.whereabouts(run.questions.catalyst, max(numbering.sizes(), default=0))
     files = {local(file) for file in leaf.files}
     stamps = tuple(stamp for path, stamp in run.questions.stamps.items() if local_path(path) in files)
-    fields = read_as(run.questions.catalyst, leaf, reader_of(leaf.node))
-    return Whereabouts(known.dataset, known.name, known.unit, known.places, stamps if len(stamps) == len(files) else (), _form(leaf), fields)
+    form, fields = _form(leaf), read_as(run.questions.catalyst, leaf, reader_of(leaf.node))
+    if fields is not None and not tabular(form):  # nothing is found by the names
+        fields = fields.masked()
+    return Whereabouts(known.dataset, known.name, known.unit, known.places, stamps if len(stamps) == len(files) else (), form, fields)
 
 
 def _form(leaf: Leaf) -> str:

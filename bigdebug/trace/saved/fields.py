@@ -6,12 +6,13 @@ Arrow has maps as pairs, structs as dictionaries, and moments with a zone; a pro
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any
 
 import pyarrow as pa
 
+from bigdebug.shown import masked
 from bigdebug.trace.culprit import Described
 from bigdebug.trace.saved.clock import moment, zone_called
 from bigdebug.trace.saved.values import SavedRow
@@ -27,6 +28,10 @@ class Fields:
     names: tuple[str, ...]
     kinds: tuple[Kind | None, ...]
     zone: str = ""
+
+    def masked(self) -> Fields:
+        """With *** for what is secret in the names: Spark calls a column after the literal that it is made of."""
+        return replace(self, names=tuple(map(masked, self.names)))
 
     def dump(self) -> dict[str, Any]:
         return {"names": list(self.names), "kinds": list(self.kinds), "zone": self.zone}

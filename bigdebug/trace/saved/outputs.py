@@ -32,9 +32,9 @@ _MEND = "Restore the file, or save the session again."
 
 
 def encode_rows(fields: Fields, columns: Sequence[pa.Array], count: int) -> bytes | None:
-    """``count`` rows of a DataFrame; None where they are too large. Where something is secret, all are texts."""
+    """``count`` rows of a DataFrame; None where they are too large. Where something is secret, all are texts, and no name of a column tells it."""
     if masking() is not None:
-        fields = Fields(fields.names, (None,) * len(columns))
+        fields = Fields(fields.masked().names, (None,) * len(columns))
         columns = [pa.array([None if value is None else masked(shown(value)) for value in column.to_pylist()], pa.large_string()) for column in columns]
     return _encoded(pa.table(list(columns), [f"c{i}" for i in range(len(columns))]), {"kind": _ROWS, "count": count, **fields.dump()})
 
