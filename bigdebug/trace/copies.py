@@ -7,10 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from bigdebug.errors import TooLargeError
+from bigdebug.trace.pairs import MOST_PAIRS
 from bigdebug.trace.positions import Positions
-
-MOST = 1 << 28
-"""Pairs that are written out."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +39,7 @@ def paired(above: Copies, made: Positions, below: Copies, of: Positions) -> tupl
         return above.first[made], below.first[of]
     widths = below.each(of)
     sizes = above.each(made) * widths
-    if (total := int(sizes.sum())) > MOST:
+    if (total := int(sizes.sum())) > MOST_PAIRS:
         raise TooLargeError(f"Equal rows that were made of the same are so many that there are {total:,} associations", remedy="Save runs of fewer records.")
     pair = np.repeat(np.arange(len(sizes)), sizes)
     within = np.arange(total) - (np.cumsum(sizes) - sizes)[pair]

@@ -11,6 +11,7 @@ from bigdebug.trace.positions import Positions
 from bigdebug.trace.tables import AssociationTable, Codes, Identity, Kept, Offsets, Order, Paired, Whole
 
 MOST_PAIRS = 1 << 28
+"""Pairs that are written out: some 40 bytes of memory each."""
 
 
 def pairs_of(table: AssociationTable, outputs: Positions) -> tuple[Positions, Positions]:

@@ -15,12 +15,11 @@ import numpy as np
 from bigdebug.errors import CorruptBlockError, TooLargeError
 from bigdebug.store.associations import Associations, write_associations
 from bigdebug.trace.numbering import Numbering
+from bigdebug.trace.pairs import MOST_PAIRS
 from bigdebug.trace.places import Places
 from bigdebug.trace.positions import Positions, distinct
 
 _MEND = "Restore the directory, or save the session again."
-MOST = 1 << 28
-"""Associations between two levels that are written."""
 
 
 class Pairs(NamedTuple):
@@ -117,7 +116,7 @@ def write(home: Path, folder: str, levels: Mapping[int, Numbering], pairs: Itera
     """
     listed: dict[str, Any] = {"levels": {}, "ways": []}
     for way in pairs:
-        if len(way.above) > MOST:
+        if len(way.above) > MOST_PAIRS:
             raise TooLargeError(f"Between operators {way.made} and {way.of} there are {len(way.above):,} associations", remedy="Save runs of fewer records.")
         name = f"{folder}/{way.made}-{way.of}-{way.branch}"
         above, below = levels[way.made].count, levels[way.of].count
