@@ -13,9 +13,9 @@ from typing import Any
 import pyarrow as pa
 
 from bigdebug.shown import masked
+from bigdebug.trace.clock import moment, zone_called
 from bigdebug.trace.culprit import Described
-from bigdebug.trace.saved.clock import moment, zone_called
-from bigdebug.trace.saved.values import SavedRow
+from bigdebug.trace.rows import SavedRow
 
 Kind = Any
 """A type as Spark writes it in JSON: a name, or a dictionary of what it is made of."""

@@ -8,8 +8,8 @@ from typing import Any
 
 from bigdebug.errors import IncompleteLineageError
 from bigdebug.model import Origin
+from bigdebug.trace.fields import Fields
 from bigdebug.trace.origins import Sizes, Split, Stamp
-from bigdebug.trace.saved.fields import Fields
 
 
 @dataclass(frozen=True)

@@ -15,10 +15,10 @@ from bigdebug.store.directory import LineageStore
 from bigdebug.store.sealed import CATALOG, SEAL, seal
 from bigdebug.trace.across.located import Extent, FileStamp, Unit, dump_extent
 from bigdebug.trace.across.saved_steps import RESULT
+from bigdebug.trace.fields import Fields
 from bigdebug.trace.numbering import Numbering, whole
 from bigdebug.trace.run import Run
 from bigdebug.trace.saved.associated import Pairs, write
-from bigdebug.trace.saved.fields import Fields
 from bigdebug.trace.saved.outputs import encode_records, encode_rows
 from bigdebug.trace.saved.runs import Beside
 from bigdebug.trace.saved.saving import LINEAGE, keep_outputs, save

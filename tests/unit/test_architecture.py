@@ -158,6 +158,12 @@ def test_a_module_has_one_noun(path):
     assert not re.search("util|manager", stem), f"{path} is named for nothing in particular: name it for its domain."
 
 
+@pytest.mark.parametrize("path", sources("bigdebug/trace/*.py"))
+def test_what_a_trace_is_made_of_knows_nothing_of_what_is_saved_or_crossed(path):
+    above = [name for _, name in imports(path, ast.parse((ROOT / path).read_text())) if re.match(r"bigdebug\.trace\.(saved|across|crossfilter)\b", name)]
+    assert not above, f"{path} imports {above}: these stand on the modules beside it. Move what they share down."
+
+
 def test_there_is_something_to_check():
     assert "bigdebug/errors.py" in PYTHON
     assert "kernel/bigdebug_kernel/__init__.py" in PYTHON

@@ -11,9 +11,9 @@ import pyarrow as pa
 import pytest
 
 from bigdebug.errors import IncompleteLineageError
-from bigdebug.trace.saved.clock import zone_here
-from bigdebug.trace.saved.fields import Fields, fits
-from bigdebug.trace.saved.values import SavedRow
+from bigdebug.trace.clock import zone_here
+from bigdebug.trace.fields import Fields, fits
+from bigdebug.trace.rows import SavedRow
 
 Z = {"type": "struct", "fields": [{"name": "z", "type": "timestamp", "nullable": True, "metadata": {}}]}
 KIND: Any = {"type": "map", "keyType": "string", "valueType": {"type": "array", "elementType": Z, "containsNull": True}, "valueContainsNull": True}

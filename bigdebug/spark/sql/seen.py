@@ -13,9 +13,9 @@ from pyspark.sql.types import StructField, StructType
 from bigdebug.shown import shown
 from bigdebug.spark.sql.leaf import Leaf
 from bigdebug.spark.sql.plans.catalyst import Catalyst
+from bigdebug.trace.clock import zone_here
+from bigdebug.trace.fields import Fields, fits, holds
 from bigdebug.trace.names import array_of
-from bigdebug.trace.saved.clock import zone_here
-from bigdebug.trace.saved.fields import Fields, fits, holds
 
 _FROM_ELSEWHERE = ("EXISTS_DEFAULT", "parquet.field.id", "__CHAR_VARCHAR_TYPE_STRING")
 """What is noted of a column whose values are not those that a file has under its name."""

@@ -17,8 +17,8 @@ from bigdebug.errors import CorruptBlockError
 from bigdebug.shown import masked, masking, shown
 from bigdebug.store.envelopes import check_claims, enveloped, payload_of
 from bigdebug.trace.culprit import Described
+from bigdebug.trace.fields import Fields, fits
 from bigdebug.trace.positions import Positions
-from bigdebug.trace.saved.fields import Fields, fits
 from bigdebug.trace.saved.values import read, written
 
 MOST = 100_000

@@ -11,8 +11,8 @@ from bigdebug.trace.across.located import Extent, Unit
 from bigdebug.trace.across.stored import tabular
 from bigdebug.trace.origins import SourceFacts, Split, Stamp
 from bigdebug.trace.positions import Positions
+from bigdebug.trace.rows import SavedRow
 from bigdebug.trace.saved.tables import rows_seen
-from bigdebug.trace.saved.values import SavedRow
 from bigdebug.trace.textlines import TextLines, local_path
 from bigdebug.trace.whereabouts import Whereabouts
 

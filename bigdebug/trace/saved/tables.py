@@ -7,9 +7,9 @@ import pyarrow as pa
 from bigdebug.errors import IncompleteLineageError
 from bigdebug.trace.across.located import Extent
 from bigdebug.trace.across.tablefiles import TableFile
+from bigdebug.trace.fields import Fields, Kind, fits, holds
 from bigdebug.trace.positions import Positions
-from bigdebug.trace.saved.fields import Fields, Kind, fits, holds
-from bigdebug.trace.saved.values import SavedRow
+from bigdebug.trace.rows import SavedRow
 
 _VERSION, _LEGACY = b"org.apache.spark.version", (b"org.apache.spark.legacyDateTime", b"org.apache.spark.legacyINT96")
 """What Spark writes into a Parquet file about itself, and about days that are counted by the calendar before 1582."""

@@ -16,9 +16,9 @@ from bigdebug.trace.given import rids_given
 from bigdebug.trace.numbering import Numbering, whole
 from bigdebug.trace.page import Page, check_numbers, numbers_given, page_of
 from bigdebug.trace.places import Places, count, places_of, rids_of, union
+from bigdebug.trace.rows import SavedRow
 from bigdebug.trace.saved.runs import SavedRun, not_saved
 from bigdebug.trace.saved.sources import SavedSource, not_kept
-from bigdebug.trace.saved.values import SavedRow
 from bigdebug.trace.table import Table
 from bigdebug.trace.trace import Standing, Trace, all_records
 
