@@ -25,22 +25,15 @@ def named(store: Any, options: Any = None) -> Path | Address | None:
         raise TypeError(f"the store of bigdebug.attach is a directory of this machine or a URI, not {store!r}; {_REMEDY}")
     if not isinstance(options, Mapping | None) or not all(isinstance(name, str) for name in options or ()):
         raise TypeError(f"store_options are a dictionary of what the filesystem of the store takes, by name, not a {type(options).__name__}")
-    if isinstance(store, str) and _URI_LIKE.search(store) and not store.lower().startswith("file:"):
-        raise ValueError(f"the store of bigdebug.attach has blanks around it, or is no URI though it looks like one; {_REMEDY}")
-    drive = "*" if isinstance(store, str) else "+"  # which a path may begin with
-    if store is None or not re.match(rf"[A-Za-z][\w+.-]{drive}:/", os.fspath(store)):
-        if options:
-            raise ValueError("store_options are those of a store that a URI names, as s3://bucket/path")
-        if store is not None and (not os.fspath(store) or "\0" in os.fspath(store)):
-            raise ValueError(f"the store of bigdebug.attach is a directory of this machine or a URI, not {store!r}; {_REMEDY}")
-        return None if store is None else at_home(store)
-    uri = os.fspath(store)
-    if uri.lower().startswith("file:"):
-        return _file(uri, options)
     try:
-        return Address(uri, dict(options or {}))
+        found = None if store is None else _meant(store)
+        if isinstance(found, str):
+            return Address(found, dict(options or {}))
     except ValueError as problem:
-        raise ValueError(f"the store of bigdebug.attach is a directory of this machine or a URI, and this is neither: {problem}") from None
+        raise ValueError(f"the store of bigdebug.attach is a directory of this machine or a URI, and {problem}; {_REMEDY}") from None
+    if options:
+        raise ValueError("store_options are those of a store that a URI names, as s3://bucket/path")
+    return found
 
 
 def at_home(path: str | os.PathLike[str]) -> Path:
@@ -58,21 +51,28 @@ def local(what: str, path: str | os.PathLike[str]) -> Path:
     """
     if not isinstance(path, str | os.PathLike):
         raise TypeError(f"{what} is the path of a directory, not {path!r}")
-    given = os.fspath(path)
-    is_file = given.lower().startswith("file:")
-    if not given or not _can_be(given):
-        raise StoreError(f"{what} is a directory of this machine, and {given!r} names none", remedy="Give its path.")
-    if isinstance(path, str) and _URI_LIKE.search(given) and not is_file:
-        raise StoreError(f"{what} is a directory of this machine, and this has blanks around it, or is no URI though it looks like one", remedy="Give its path.")
-    if re.match(r"[A-Za-z][\w+.-]+:/", given) is None:
-        return at_home(path)
     try:
-        if is_file:
-            return _file(given, None)
-        why = f"and this is a URI of {given.partition(':')[0]}"
+        found = _meant(path)
     except ValueError as problem:
-        why = f"and {problem}"
-    raise StoreError(f"{what} is a directory of this machine, {why}", remedy="Name a directory here, and copy it from there or to there.")
+        raise StoreError(f"{what} is a directory of this machine, and {problem}", remedy="Give its path.") from None
+    if isinstance(found, str):
+        why = f"this is a URI of {found.partition(':')[0]}"
+        raise StoreError(f"{what} is a directory of this machine, and {why}", remedy="Name a directory here, and copy it from there or to there.")
+    return found
+
+
+def _meant(place: str | os.PathLike[str]) -> Path | str:
+    """The path of a directory of this machine, or the URI of a place elsewhere. Raises ValueError with why it is neither, without what may be secret in it."""
+    given = os.fspath(place)
+    if not given or not _can_be(given):
+        raise ValueError("this names none: it is empty, or has what no name of a file has in it")
+    is_file = given.lower().startswith("file:")
+    if isinstance(place, str) and _URI_LIKE.search(given) and not is_file:
+        raise ValueError("this has blanks around it, or is no URI though it looks like one")
+    letters = "*" if isinstance(place, str) else "+"  # c:/a is a path, if it is said to be one
+    if re.match(rf"[A-Za-z][\w+.-]{letters}:/", given) is None:
+        return at_home(place)
+    return _file(given) if is_file else given
 
 
 def _can_be(path: str) -> bool:
@@ -83,8 +83,8 @@ def _can_be(path: str) -> bool:
         return False
 
 
-def _file(uri: str, options: Mapping[str, Any] | None) -> Path:
+def _file(uri: str) -> Path:
     parts = urlsplit(uri)
-    if options or parts.netloc not in ("", "localhost") or parts.query or parts.fragment or not parts.path.strip("/") or "\0" in uri:
-        raise ValueError("a file URI names a directory of this machine, and takes no options: file:///data/lineage")
+    if parts.netloc not in ("", "localhost") or parts.query or parts.fragment or not parts.path.strip("/"):
+        raise ValueError("a file URI names a directory of this machine, as file:///data/lineage")
     return Path(url2pathname(parts.path))

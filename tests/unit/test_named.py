@@ -71,6 +71,17 @@ def test_what_names_no_place_is_refused_without_what_may_be_secret(store: Any, o
     assert "SECRET" not in str(refused.value)
 
 
+@pytest.mark.parametrize("place", ["", "a\0b", "a\ud800", " lineage", "lineage\n", "s3//KEY:SECRET@a/b", "1s3://KEY:SECRET@a/b", "s3://KEY:SECRET@a\0/b", "c:/lineage", "file:///", "file://other/a", "file:///a?b"])
+def test_what_names_no_directory_for_one_names_none_for_the_other(place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ValueError, match="directory of this machine") as store:
+        named(place)
+    with pytest.raises(StoreError, match="directory of this machine") as directory:
+        local("x", place)
+    assert "SECRET" not in f"{store.value}{directory.value}"
+    assert [*tmp_path.iterdir()] == []
+
+
 @pytest.mark.parametrize(("parent", "same"), [
     ("s3://bucket/a", True), ("s3a://bucket/a/", True), ("s3://bucket", False), ("s3://bucket/a/b", False), ("s3://other/a", False), ("gs://bucket/a", False),
 ])
