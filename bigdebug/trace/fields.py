@@ -39,10 +39,14 @@ class Fields:
     @classmethod
     def load(cls, data: Mapping[str, Any]) -> Fields:
         """Raises ValueError, LookupError or TypeError for what is no dump."""
-        names, kinds = tuple(map(str, data["names"])), tuple(data["kinds"])
+        names, kinds = data["names"], data["kinds"]
+        if not isinstance(names, list) or not isinstance(kinds, list) or not all(isinstance(name, str) for name in names):
+            raise ValueError("columns have names and types")
         if len(names) != len(kinds):
             raise ValueError("columns are as many as their types")
-        return cls(names, kinds, str(data["zone"]))
+        for kind in kinds:
+            _check(kind)
+        return cls(tuple(names), tuple(kinds), str(data["zone"]))
 
     def rows(self, columns: Sequence[pa.Array], count: int) -> list[SavedRow]:
         """``count`` rows of columns that fit these types."""
@@ -55,6 +59,27 @@ class Fields:
             return list(column.to_pylist()) if kind is None else _listed(column, kind, self.zone)
         except (OverflowError, ArithmeticError, ValueError):
             return [None if not value.is_valid else Described(_text(value)) for value in column]
+
+
+def _check(kind: Kind | None) -> None:
+    """Raises ValueError for what is no type as Spark writes it: what is asked of a type later takes it for one."""
+    if isinstance(kind, dict) and isinstance(kind.get("type"), str):
+        if kind["type"] == "struct" and not all(isinstance(field["name"], str) for field in kind["fields"]):
+            raise ValueError("the fields of a row have names")
+        for part in _parts(kind):
+            _check(part)
+    elif kind is not None and not isinstance(kind, str):
+        raise ValueError(f"{str(kind)[:100]!r} is no type")
+
+
+def _parts(kind: Kind) -> list[Kind]:
+    """The types that a type is made of."""
+    if kind["type"] == "struct":
+        return [field["type"] for field in kind["fields"]]
+    return [kind[part] for part in _MADE_OF.get(kind["type"], ())]
+
+
+_MADE_OF = {"array": ("elementType",), "map": ("keyType", "valueType"), "udt": ("sqlType",)}
 
 
 def _text(value: pa.Scalar) -> str:
@@ -70,14 +95,13 @@ def _text(value: pa.Scalar) -> str:
 def fits(held: pa.DataType, kind: Kind, naive: bool = False) -> bool:
     """Whether values of a type of Arrow's are told as those of a type of Spark's. ``naive`` says that moments have no zone, and are in UTC."""
     if isinstance(kind, dict):
-        return kind.get("type") in _NESTED and _NESTED[kind["type"]](held, kind, naive)
+        return kind["type"] in _NESTED and _NESTED[kind["type"]](held, kind, naive)
     if not isinstance(kind, str):
         return False
-    if kind.startswith("decimal"):
-        precision, _, scale = kind.removeprefix("decimal(").removesuffix(")").partition(",")
-        return pa.types.is_decimal(held) and (held.precision, held.scale) == (int(precision), int(scale))
-    if kind.startswith("interval"):
-        return kind.split()[1] in ("day", "hour", "minute", "second") and held in (pa.duration("us"), pa.int64())
+    if pa.types.is_decimal(held):
+        return kind == f"decimal({held.precision},{held.scale})"
+    if kind.startswith("interval "):
+        return kind.split(" ")[1] in ("day", "hour", "minute", "second") and held in (pa.duration("us"), pa.int64())
     if kind == "timestamp":
         return pa.types.is_timestamp(held) and held.unit != "ns" and (held.tz is None) == naive
     return kind in _PLAIN and _PLAIN[kind](held)
@@ -112,11 +136,7 @@ _NESTED: dict[Any, Callable[[pa.DataType, Kind, bool], bool]] = {
 
 def holds(kind: Kind, wanted: Collection[str]) -> bool:
     """Whether values are of one of some types, or hold such."""
-    if isinstance(kind, dict):
-        return any(holds(each, wanted) for each in kind.values())
-    if isinstance(kind, list):
-        return any(holds(field["type"], wanted) for field in kind)
-    return kind in wanted
+    return any(holds(part, wanted) for part in _parts(kind)) if isinstance(kind, dict) else kind in wanted
 
 
 # ---- values ---------------------------------------------------------------------------------------------------------
@@ -131,7 +151,7 @@ def _listed(column: pa.Array, kind: Kind, zone: str) -> list[Any]:
         return [None if at is None else moment(at, clock) for at in column.cast(pa.timestamp("us", column.type.tz)).cast(pa.int64()).to_pylist()]
     if kind == "timestamp_ntz":
         return list(column.cast(pa.timestamp("us")).to_pylist())
-    if kind.startswith("interval") and pa.types.is_integer(column.type):
+    if kind.startswith("interval ") and pa.types.is_integer(column.type):
         return [None if length is None else timedelta(microseconds=length) for length in column.to_pylist()]
     return list(column.to_pylist())
 

@@ -146,6 +146,15 @@ def test_lines_have_the_name_that_the_program_gave_them(dbg: Any, spark: Any, tm
         opened.lineage("parted").goBackAll().collect()
 
 
+def test_lines_of_a_view_that_has_them_twice_are_there_twice(dbg: Any, spark: Any, tmp_path: Path) -> None:
+    (tmp_path / "lines.txt").write_text("a\nb\n")
+    spark.read.text(str(tmp_path / "lines.txt")).select("value", "value").createOrReplaceTempView("twice")
+    with dbg.capture("read") as run:
+        spark.table("twice").where("true").collect()
+    trace = saved(dbg, run, tmp_path / "saved").lineage("read")
+    assert list(map(unfolded, trace.goBackAll().collect())) == list(map(unfolded, dbg.lineage(run).goBackAll().collect()))
+
+
 def test_orc_has_its_columns_and_no_moments(dbg: Any, spark: Any, tmp_path: Path) -> None:
     spark.sql("SELECT 1 id, map('a', struct(2 AS z)) m, interval 1 day it").coalesce(1).write.orc(str(tmp_path / "plain"))
     spark.sql("SELECT 1 id, timestamp'2024-07-01 12:00:00' ts").coalesce(1).write.orc(str(tmp_path / "moments"))

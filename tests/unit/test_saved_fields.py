@@ -12,7 +12,7 @@ import pytest
 
 from bigdebug.errors import IncompleteLineageError
 from bigdebug.trace.clock import zone_here
-from bigdebug.trace.fields import Fields, fits
+from bigdebug.trace.fields import Fields, fits, holds
 from bigdebug.trace.rows import SavedRow
 
 Z = {"type": "struct", "fields": [{"name": "z", "type": "timestamp", "nullable": True, "metadata": {}}]}
@@ -45,6 +45,32 @@ def test_types_that_are_others_do_not_fit() -> None:
     assert fits(pa.timestamp("us"), "timestamp", naive=True)
     assert not fits(pa.timestamp("us", "UTC"), "timestamp", naive=True)
     assert fits(pa.int64(), "interval day to second")
+
+
+ALTERED: list[Any] = [
+    3, True, [], ["long"], {}, {"type": [1]}, {"type": {}}, {"type": "struct"}, {"type": "struct", "fields": [1]}, {"type": "struct", "fields": [{"name": 1, "type": "long"}]}, {"type": "struct", "fields": 1},
+    {"type": "array"}, {"type": "array", "elementType": [1]}, {"type": "map", "keyType": "string"}, {"type": "map", "keyType": "string", "valueType": {"type": 2}},
+]
+
+
+@pytest.mark.parametrize("kind", ALTERED)
+def test_what_is_no_type_is_refused_where_it_is_read(kind: Any) -> None:
+    with pytest.raises((ValueError, LookupError, TypeError)):
+        Fields.load({"names": ["c"], "kinds": [kind], "zone": ""})
+
+
+@pytest.mark.parametrize("data", [{"names": "c", "kinds": ["long"]}, {"names": [1], "kinds": ["long"]}, {"names": ["c"], "kinds": "l"}, {"names": ["c"], "kinds": []}, {"names": ["c"]}])
+def test_columns_without_names_and_types_are_refused(data: Any) -> None:
+    with pytest.raises((ValueError, LookupError, TypeError)):
+        Fields.load({"zone": "", **data})
+
+
+@pytest.mark.parametrize("kind", ["interval", "interval ", "interval  day", "intervals", "decimal", "decimal(x)", "decimal(10)", "", "moon", None, {"type": "moon"}, {"type": "udt", "sqlType": Z}, KIND])
+def test_of_any_type_that_is_read_it_is_known_whether_values_are_told(kind: Any) -> None:
+    known = Fields.load({"names": ["c"], "kinds": [kind], "zone": ""}).kinds[0]
+    for held in (pa.int64(), pa.duration("us"), pa.decimal128(10, 2), pa.struct([("z", pa.int64())]), pa.null()):
+        assert not fits(held, known)
+    assert holds(known, ("timestamp",)) == (kind == KIND or (isinstance(kind, dict) and "sqlType" in kind))
 
 
 def test_moments_that_python_has_not_are_told_as_text() -> None:

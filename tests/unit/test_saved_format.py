@@ -15,9 +15,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pyarrow import parquet
 
 import bigdebug
 from bigdebug.errors import (
@@ -36,6 +38,7 @@ from bigdebug.store.directory import LineageStore
 from bigdebug.trace.across.located import Located, Unit
 from bigdebug.trace.culprit import Described
 from bigdebug.trace.numbering import Numbering, whole
+from bigdebug.trace.origins import Stamp
 from bigdebug.trace.run import Run
 from bigdebug.trace.saved.associated import Associated, Pairs, write
 from bigdebug.trace.saved.checks import check
@@ -465,6 +468,22 @@ def test_a_catalog_that_says_what_can_be_is_read(saved: Path) -> None:
 def test_what_is_told_of_a_program_and_cannot_be_is_refused(saved: Path, changed: dict[str, Any]) -> None:
     with pytest.raises(StoreError, match="altered"):
         bigdebug.open(rewritten(saved, lambda c: as_a_program(c, **changed)))
+
+
+@pytest.mark.parametrize("kind", [{"type": [1]}, {"type": "struct", "fields": [1]}, {"type": "array"}, 7])
+def test_columns_of_a_source_that_cannot_be_are_refused(saved: Path, kind: Any) -> None:
+    with pytest.raises(StoreError, match="altered"):
+        bigdebug.open(rewritten(saved, lambda c: c["runs"][0]["sources"]["1"].update(fields={"names": ["k"], "kinds": [kind], "zone": ""})))
+
+
+@pytest.mark.parametrize("kind", ["interval", "interval ", "decimal(x)", "moon"])
+def test_a_column_of_another_type_than_its_file_has_is_refused_by_name(saved: Path, tmp_path: Path, kind: str) -> None:
+    parquet.write_table(pa.table({"k": pa.array(range(6))}), path := tmp_path / "rows.parquet")
+    stamp = vars(Stamp.of(str(path), str(path)))
+    facts = {"places": [[str(path), 0]] * 2, "stamps": [stamp], "form": "parquet", "fields": {"names": ["k"], "kinds": [kind], "zone": ""}}
+    opened = bigdebug.open(rewritten(saved, lambda c: c["runs"][0]["sources"]["1"].update(facts)))
+    with pytest.raises(IncompleteLineageError, match="column 'k'"):
+        opened.lineage(opened.runs[0]).at([0]).goBackAll().collect()
 
 
 def test_a_step_that_leads_nowhere_from_what_it_wrote_is_refused_by_name(saved: Path) -> None:

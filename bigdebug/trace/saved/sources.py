@@ -51,7 +51,7 @@ class SavedSource:
             return None
         if self._facts.form == "text":
             lines = self._files.setdefault(path, TextLines([Split(path, 0, os.path.getsize(path))])).read(0, positions + first, None)
-            return None if lines is None else [SavedRow.of(fields.names, (line,)) for line in lines]
+            return None if lines is None else [SavedRow.of(fields.names, (line,) * len(fields.names)) for line in lines]
         return rows_seen(Extent(path, Unit.ROW, self._facts.form), positions + first, fields) if tabular(self._facts.form) else None
 
 
