@@ -12,6 +12,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from bigdebug.errors import IncompleteLineageError
 from bigdebug.shown import masked
 from bigdebug.trace.clock import moment, zone_called
 from bigdebug.trace.culprit import Described
@@ -49,7 +50,10 @@ class Fields:
         return cls(tuple(names), tuple(kinds), str(data["zone"]))
 
     def rows(self, columns: Sequence[pa.Array], count: int) -> list[SavedRow]:
-        """``count`` rows of columns that fit these types."""
+        """``count`` rows of columns that fit these types. Raises IncompleteLineageError for a column of which there are only texts, for its values are Spark's own."""
+        for name, column, kind in zip(self.names, columns, self.kinds, strict=True):
+            if stands_for(column.type, kind):
+                raise IncompleteLineageError(f"Column {name!r} was saved as text: values of type {kind} are Spark's own", remedy="Ask the live session, for rids(), or save a query that casts it.")
         values = [self._values(column, kind) for column, kind in zip(columns, self.kinds, strict=True)]
         return [SavedRow.of(self.names, row) for row in (zip(*values) if values else [()] * count)]
 
@@ -137,6 +141,22 @@ _NESTED: dict[Any, Callable[[pa.DataType, Kind, bool], bool]] = {
 def holds(kind: Kind, wanted: Collection[str]) -> bool:
     """Whether values are of one of some types, or hold such."""
     return any(holds(part, wanted) for part in _parts(kind)) if isinstance(kind, dict) else kind in wanted
+
+
+_SPARKS = ("variant", "geometry", "geography")
+"""Types of values that are neither Python's nor Arrow's: of Arrow's there are the bytes that they are made of."""
+
+
+def is_sparks(kind: Kind) -> bool:
+    """Whether values are of a class that nobody has without PySpark, or hold such: Spark's own, or one of a user's."""
+    if isinstance(kind, dict):
+        return kind["type"] == "udt" or any(map(is_sparks, _parts(kind)))
+    return isinstance(kind, str) and kind.partition("(")[0] in _SPARKS
+
+
+def stands_for(held: pa.DataType, kind: Kind) -> bool:
+    """Whether values of a type of Arrow's are texts that stand for others."""
+    return kind is not None and pa.types.is_large_string(held) and not fits(held, kind)
 
 
 # ---- values ---------------------------------------------------------------------------------------------------------

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import datetime
 import os
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from pyspark.ml.functions import array_to_vector
+from pyspark.sql import functions as F
 
 import bigdebug
 from bigdebug.errors import IncompleteLineageError
@@ -75,6 +78,26 @@ def test_rows_that_the_action_gave_are_kept_in_their_types(dbg: Any, spark: Any,
         rows = frame.collect()
     opened = saved(dbg, run, tmp_path / "saved")
     assert list(map(unfolded, opened.lineage("given").collect())) == list(map(unfolded, rows))
+
+
+SPARKS: dict[str, Callable[[Any], Any]] = {
+    "variant": lambda spark: spark.sql("SELECT id, parse_json('{\"a\": 1}') v FROM range(2) WHERE id >= 0"),
+    "array<struct<v:variant>>": lambda spark: spark.sql("SELECT id, array(named_struct('v', parse_json('1'))) v FROM range(2) WHERE id >= 0"),
+    "geometry": lambda spark: spark.sql("SELECT id, st_geomfromwkb(X'0101000000000000000000f03f0000000000000040') v FROM range(2) WHERE id >= 0"),
+    "vector": lambda spark: spark.range(2).where("id >= 0").select("id", array_to_vector(F.array(F.lit(1.0))).alias("v")),
+}
+
+
+@pytest.mark.parametrize("kind", SPARKS)
+def test_rows_of_types_that_are_sparks_own_are_refused_by_name(dbg: Any, spark: Any, tmp_path: Path, kind: str) -> None:
+    frame = SPARKS[kind](spark)
+    with dbg.capture("given") as run:
+        rows = frame.collect()
+    trace = saved(dbg, run, tmp_path / "saved").lineage("given")
+    assert trace.count() == len(rows)
+    with pytest.raises(IncompleteLineageError, match=re.escape(f"Column 'v' was saved as text: values of type {kind}")):
+        trace.collect()
+    assert len(trace.record_table().rows) == len(rows)
 
 
 def read(spark: Any, folder: Path) -> str:

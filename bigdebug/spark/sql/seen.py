@@ -14,7 +14,7 @@ from bigdebug.shown import shown
 from bigdebug.spark.sql.leaf import Leaf
 from bigdebug.spark.sql.plans.catalyst import Catalyst
 from bigdebug.trace.clock import zone_here
-from bigdebug.trace.fields import Fields, fits, holds
+from bigdebug.trace.fields import Fields, fits, holds, is_sparks
 from bigdebug.trace.names import array_of
 
 _FROM_ELSEWHERE = ("EXISTS_DEFAULT", "parquet.field.id", "__CHAR_VARCHAR_TYPE_STRING")
@@ -28,17 +28,29 @@ def columns_of(rows: Sequence[Any], schema: StructType) -> list[pa.Array]:
 
 def _column(values: list[Any], kind: Any) -> pa.Array:
     try:
+        if is_sparks(kind.jsonValue()):
+            return _texts(values)
         schema = StructType([StructField("c", kind._as_nullable())])
         return array_of(LocalDataToArrowConversion.convert([(value,) for value in values], schema, False)["c"])
     except Exception:  # a type of the user's, or a value that Arrow has not: its text will do
-        return pa.array([None if value is None else shown(value) for value in values], pa.large_string())
+        return _texts(values)
+
+
+def _texts(values: list[Any]) -> pa.Array:
+    return pa.array([None if value is None else shown(value) for value in values], pa.large_string())
 
 
 def seen(schema: StructType, columns: Sequence[pa.Array]) -> Fields:
-    """The fields of rows, by columns; of what is kept as text no type is known."""
+    """The fields of rows, by columns; of values that Arrow has not no type is known, and of those of Spark's own classes its name."""
     zone = zone_here()
-    kinds = [_kind(field, zone) for field in schema.fields]
-    return Fields(tuple(map(str, schema.names)), tuple(kind if kind is not None and fits(column.type, kind) else None for kind, column in zip(kinds, columns, strict=True)), zone)
+    return Fields(tuple(map(str, schema.names)), tuple(_kept(field, zone, column) for field, column in zip(schema.fields, columns, strict=True)), zone)
+
+
+def _kept(field: StructField, zone: str, column: pa.Array) -> Any:
+    if is_sparks(field.dataType.jsonValue()):
+        return field.dataType.simpleString()
+    kind = _kind(field, zone)
+    return kind if kind is not None and fits(column.type, kind) else None
 
 
 def _kind(field: StructField, zone: str) -> Any:

@@ -17,7 +17,7 @@ from bigdebug.errors import CorruptBlockError
 from bigdebug.shown import masked, masking, shown
 from bigdebug.store.envelopes import check_claims, enveloped, payload_of
 from bigdebug.trace.culprit import Described
-from bigdebug.trace.fields import Fields, fits
+from bigdebug.trace.fields import Fields, fits, stands_for
 from bigdebug.trace.positions import Positions
 from bigdebug.trace.saved.values import read, written
 
@@ -97,7 +97,7 @@ class SavedOutputs:
         if table.column_names != wanted or facts["count"] != self.count or (wanted and table.num_rows != self.count):
             raise ValueError("its columns are others")
         fields = _fields(facts)
-        if facts["kind"] == _ROWS and not all(kind is None or fits(field.type, kind) for field, kind in zip(table.schema, fields.kinds, strict=True)):
+        if facts["kind"] == _ROWS and not all(kind is None or fits(field.type, kind) or stands_for(field.type, kind) for field, kind in zip(table.schema, fields.kinds, strict=True)):
             raise ValueError("its columns are of other types")
         return table.combine_chunks()
 
