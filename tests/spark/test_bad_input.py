@@ -273,9 +273,9 @@ def test_only_a_spark_session_that_runs_can_be_attached(dbg: Any) -> None:
             bigdebug.attach(wrong)
 
 
-@pytest.mark.parametrize(("store", "error"), [(5, TypeError), ("", ValueError)])
-def test_a_store_is_named_by_a_path(dbg: Any, store: Any, error: type) -> None:
-    with pytest.raises(error, match=f"the store of bigdebug.attach is a directory of this machine or a URI, not {store!r}"):
+@pytest.mark.parametrize(("store", "error", "says"), [(5, TypeError, "not 5"), ("", ValueError, "and this names none: it is empty")])
+def test_a_store_is_named_by_a_path(dbg: Any, store: Any, error: type, says: str) -> None:
+    with pytest.raises(error, match=f"the store of bigdebug.attach is a directory of this machine or a URI, {says}"):
         bigdebug.attach(dbg.spark, store=store)
 
 
