@@ -37,6 +37,14 @@ def test_rows_with_a_negative_frequency(computed: str, expected: list[int], left
     assert [tuple(row) for row in dbg.runs[-1].resume(skip=True).result] == [left]
 
 
+@pytest.mark.parametrize("frequency", ["null", "cast(null as int)", "if(id < 5, null, id)", "7"])
+def test_a_frequency_that_is_null_refuses_no_row(frequency: str, dbg: Any, spark: Any) -> None:
+    computed = f"percentile(id, 0.5, {frequency}) p, sum(cast(v as int)) s"
+    assert bad(culprits_of(dbg, spark.sql(f"select {computed} from refused"))) == [4]
+    (clean,) = spark.sql(f"select {computed} from refused where id <> 4").collect()
+    assert dbg.runs[-1].resume(skip=True).result == [clean]
+
+
 def test_a_frequency_that_is_negative_for_all_rows_and_one_of_a_window(dbg: Any, spark: Any) -> None:
     assert bad(culprits_of(dbg, spark.sql("select percentile(id, 0.5, -1) p from refused"))) == [*range(10)]
     assert bad(culprits_of(dbg, spark.sql("select id, percentile(id, 0.5, id - 3) over (partition by id % 2) p from refused"))) == [0, 1, 2]

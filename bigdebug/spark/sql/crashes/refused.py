@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from bigdebug.spark.sql.plans.catalyst import Catalyst
 from bigdebug.spark.sql.plans.expressions import Expr
 
@@ -11,9 +13,15 @@ def refused(catalyst: Catalyst, function: Expr) -> list[Expr]:
     c = catalyst
     if function.nodeName() != "Percentile":
         return []
-    value, times = function.child(), c.cast(function.frequencyExpression(), "BIGINT")
-    if function.frequencyExpression().nodeName() == "Literal" and int(function.frequencyExpression().value()) >= 0:
+    value, frequency = function.child(), function.frequencyExpression()
+    if frequency.nodeName() == "Literal" and _is_taken(frequency.value()):
         return []
-    told = {"frequencyExpression": c.literal(f'"{function.frequencyExpression().sql()}"', "string"), "negativeValue": times}
+    times = c.cast(frequency, "BIGINT")
+    told = {"frequencyExpression": c.literal(f'"{frequency.sql()}"', "string"), "negativeValue": times}
     error = c.raising("NEGATIVE_VALUES_IN_FREQUENCY_EXPRESSION", told, value)
     return [c.either(c.all_hold([c.is_not_null(value), c.less(times, c.whole(0))]), error, c.null_of(value))]
+
+
+def _is_taken(times: Any) -> bool:
+    """Whether percentile() takes all values with such a frequency. Those with NULL it leaves out, without a word."""
+    return times is None or int(times) >= 0
