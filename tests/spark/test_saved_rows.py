@@ -12,6 +12,7 @@ import pytest
 import bigdebug
 from bigdebug.cli.main import main
 from bigdebug.errors import IncompleteLineageError
+from bigdebug.spark.sql.far import Far
 
 
 @pytest.fixture(autouse=True)
@@ -102,6 +103,29 @@ def test_equal_rows_of_one_record_are_as_many_as_the_program_got(dbg: Any, spark
         assert set(map(str, back.origins())) <= set(map(str, same.goBackAll().origins()))
         assert number in back.goNextAll().rids().tolist()
         assert same.count() == sum(other == row for other in rows)
+
+
+@pytest.mark.parametrize(("ids", "times"), [(2, 40_000), (40_000, 2), (40_000, 1)])
+def test_names_of_more_rows_than_the_driver_takes_are_counted_in_spark(dbg: Any, spark: Any, ids: int, times: int) -> None:
+    frame = spark.range(ids).selectExpr(f"explode(array_repeat(id, {times})) x")
+    with dbg.capture("many") as run:
+        assert frame.count() == ids * times
+    steps, level = run.latest.questions.steps(), run.latest.subject
+    conf = spark.sparkContext._jsc.sc().conf()
+    conf.set("spark.driver.maxResultSize", "64k")
+    try:
+        names, counted = steps.counted(level)
+        assert (isinstance(names, Far), len(names)) == (ids > 2, ids)
+    finally:
+        conf.remove("spark.driver.maxResultSize")
+    near, here = steps.counted(level)
+    assert (None if here is None else here.tolist()) == (None if times == 1 else [times] * ids)
+    if ids > 2:
+        assert counted is None
+        assert steps.catalyst.table(names.plan, {"name": names.name}).num_rows == ids
+    else:
+        assert sorted(map(str, names.to_pylist())) == sorted(map(str, near.to_pylist()))
+        assert counted.tolist() == here.tolist()
 
 
 def row_of(row: Any) -> Any:

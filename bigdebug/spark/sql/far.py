@@ -7,12 +7,13 @@ from functools import cached_property, reduce
 from typing import Any
 
 from bigdebug.errors import TooLargeError
-from bigdebug.spark.bars import counted
+from bigdebug.spark import bars
 from bigdebug.spark.sql.actions import unheard
 from bigdebug.spark.sql.keys import all_of, frame_of
 from bigdebug.spark.sql.plans.catalyst import Catalyst
 from bigdebug.spark.sql.plans.expressions import Expr, Node
 from bigdebug.trace.names import NOTHING, Names, array_of, merged
+from bigdebug.trace.positions import Positions
 
 _NAME = "__bigdebug_far"
 
@@ -28,7 +29,7 @@ class Far:
     def of(cls, catalyst: Catalyst, plan: Node, name: Expr) -> Far:
         """The names in a column of a plan, computed and kept where they are."""
         frame = catalyst.frame(catalyst.project([catalyst.alias(name, _NAME)], plan))
-        with counted(catalyst.spark.sparkContext, "following lineage"):
+        with bars.counted(catalyst.spark.sparkContext, "following lineage"):
             return cls(catalyst, catalyst.plan(unheard(frame.where(f"{_NAME} is not null").distinct(), "localCheckpoint")))
 
     @classmethod
@@ -39,6 +40,20 @@ class Far:
             return array_of(catalyst.table(far.plan, {"name": far.name})["name"])
         except TooLargeError:
             return far
+
+    @classmethod
+    def counted(cls, catalyst: Catalyst, plan: Node, name: Expr) -> tuple[Any, Positions | None]:
+        """As ``unless_few``, and how many rows each name is that of: None where no two have one, and of names that stay in Spark, where nobody counts them."""
+        frame = catalyst.frame(catalyst.project([catalyst.alias(name, _NAME)], plan))
+        with bars.counted(catalyst.spark.sparkContext, "following lineage"):
+            kept = catalyst.plan(unheard(frame.where(f"{_NAME} is not null").groupBy(_NAME).count(), "localCheckpoint"))
+        known, times = catalyst.items(kept.output())
+        try:
+            found = catalyst.table(kept, {"name": known, "times": times})
+        except TooLargeError:
+            return cls(catalyst, catalyst.project([known], kept)), None
+        each = found["times"].to_numpy()
+        return array_of(found["name"]), None if (each == 1).all() else each
 
     @property
     def name(self) -> Expr:

@@ -131,12 +131,12 @@ class Records:
         return self.names(*self.rows(level, None))
 
     def counted(self, level: int) -> tuple[Names, Positions | None]:
-        """The same, each once, and how many records each is the name of: equal ones that were made of the same share theirs. None where no two do."""
+        """The same, each once, and how many records each is the name of: equal ones that were made of the same share theirs. None where no two do, and of names that stay in Spark."""
         plan, name = self.rows(level, None)
         try:
             found = self.catalyst.table(plan, {"name": name})["name"]
         except TooLargeError:
-            return Far.unless_few(self.catalyst, plan, name), None
+            return Far.counted(self.catalyst, plan, name)
         names = distinct(found)
         if len(names) == len(found) - found.null_count:
             return names, None
