@@ -389,3 +389,20 @@ def test_why_a_query_is_not_resumed_is_said_once(dbg: Any, flights: Any, tmp_pat
     said = str(refused.value)
     assert said.count("No row crashed by itself") == 1
     assert ".." not in said
+
+
+@pytest.mark.parametrize("sql", [
+    "select md5(string(id)) m, 1 / (id - 7) x from range(0, 20000, 1, 1) limit 15000",
+    "select md5(string(id)) m, count(*) over (partition by id order by if(id = 7, 2147483647, 1) range between current row and 1 following) x from range(0, 20000, 1, 1)",
+], ids=["a limit", "frames"])
+def test_what_is_doubtful_of_culprits_is_not_why_the_query_fails_without_them(sql: str, dbg: Any, spark: Any) -> None:
+    run = failed(dbg, spark.sql(sql))
+    assert [said for said in run.culprits.unknown if "the action may not have come" in said] == run.culprits.unknown != []
+    conf = spark.sparkContext._jsc.sc().conf()
+    conf.set("spark.driver.maxResultSize", "64k")  # it fails of how much the rows are
+    try:
+        with pytest.raises(ReplayError, match=r"Spark says above why\. Which rows do that is not known: in all that was looked at, none is left that crashes\.") as refused:
+            run.resume(skip=True)
+    finally:
+        conf.remove("spark.driver.maxResultSize")
+    assert "may not have come" not in str(refused.value)

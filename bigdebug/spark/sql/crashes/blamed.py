@@ -74,8 +74,8 @@ class Blamed:
         self._equal: Counter[Key] = Counter()
         self._numbers: dict[int, int] = {}
         """Of what is told of each known culprit, its number among those that are equal."""
-        self.truncated = False
-        """Whether more rows crash in an operator than are told."""
+        self.untold: list[str] = []
+        """Of which operators more rows crash than are told, in sentences."""
 
     @cached_property
     def _exceptions(self) -> Exceptions:
@@ -134,7 +134,7 @@ class Blamed:
         fresh, more = at.telling.fresh(found, MOST)
         why = f"More than {MOST:,} rows crash in {operator}: the others are not told."
         if more and why not in self._culprits.unknown:
-            self.truncated = True
+            self.untold.append(why)
             self._culprits.unknown.append(why)
         return fresh
 

@@ -75,6 +75,8 @@ class FrameDiagnosis:
         self._partly = self._everywhere = False
         """Whether what had finished was left out, and whether nothing is to be."""
         self._how = Guarding()
+        self._doubts: list[str] = []
+        """What is not certain of what was found."""
         self._looks = 0
         """How often all was looked at: what functions give comes second, whether Spark can read that third, for both take longer."""
 
@@ -136,7 +138,7 @@ class FrameDiagnosis:
     @property
     def truncated(self) -> bool:
         """Whether more rows crash in an operator than are told."""
-        return self._blamed.truncated
+        return bool(self._blamed.untold)
 
     @property
     def _counts(self) -> bool:
@@ -288,7 +290,8 @@ class FrameDiagnosis:
         """Where nothing crashed, what had finished is looked at, too; then what functions give, which may not fit their types, or be nothing that Spark can read."""
         culprits = self._culprits
         if culprits.known:
-            culprits.unknown += [*doubts(self._catalyst, self._steps, self._stops, culprits.known), *sharing(self._catalyst, self._steps), *self._unlooked]
+            self._doubts = [*doubts(self._catalyst, self._steps, self._stops, culprits.known)]
+            culprits.unknown += [*self._doubts, *sharing(self._catalyst, self._steps), *self._unlooked]
         if self._partly and not culprits.known:
             del culprits.unknown[self._said:]
             self._partly, self._everywhere, self._clean = False, True, []
@@ -297,7 +300,7 @@ class FrameDiagnosis:
         if culprits.known or culprits.unknown:
             return None
         if self._looks == 2 or not self._calls:
-            culprits.unknown += [*self._unlooked, *self.unlikely] or [_NONE]
+            culprits.unknown += [*self._unlooked, *self._unlikely] or [_NONE]
             culprits.unknown += sharing(self._catalyst, self._steps)
             return None
         self._looks, self._how, self._clean = self._looks + 1, self._how._replace(strict=True), []
@@ -308,9 +311,13 @@ class FrameDiagnosis:
         return [*unlooked(self._catalyst, self._steps, self._blamed.operator)]
 
     @property
-    def unlikely(self) -> list[str]:
-        """What else was not looked at, and may be why the query failed if it is not what was found."""
+    def _unlikely(self) -> list[str]:
         return [*unlikely(self._catalyst, self._steps, self._blamed.operator, self._run.action)]
+
+    @property
+    def elsewhere(self) -> list[str]:
+        """What else may be why the query fails, if it does without what was found. What is doubtful of that is no reason: it says that fewer rows crashed, not more."""
+        return [*(said for said in self._culprits.unknown if said not in self._doubts and said not in self._blamed.untold), *self._unlikely]
 
     def _has_ended(self, step: int, made: Node) -> bool:
         """Whether nothing was thrown by a node that stages had computed, or begun: what ends it may throw."""

@@ -73,7 +73,7 @@ class FrameResume:
                     with tagged(self._recorder.spark.sparkContext, USERS):
                         result = iter(list(result))
             except (PySparkException, Py4JError) as problem:
-                why = " ".join([*unknown, *diagnosis.unlikely]) or "Which rows do that is not known: in all that was looked at, none is left that crashes."
+                why = " ".join(diagnosis.elsewhere) or "Which rows do that is not known: in all that was looked at, none is left that crashes."
                 raise ReplayError(
                     f"The query fails without them, too, and Spark says above why. {why.rstrip('.')}", remedy="Filter out of the input what it fails on.",
                 ) from problem
