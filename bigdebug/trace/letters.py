@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import json
 import os
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -38,37 +37,51 @@ class Letter:
 def read_letters(path: str | os.PathLike[str]) -> list[Letter]:
     """The letters in a directory that ``dbg.capture(on_crash=..., letters=path)`` was given; those of tasks that Spark ran twice are there twice.
 
-    Unpickles records: read directories that you trust. Raises StoreError if it is none, or where something in its files is no letter: its ``partial`` has all letters.
+    Unpickles records: read directories that you trust. Raises StoreError if it is none, or where something in its files is no letter, or one of them cannot be read: its ``partial`` has
+    all letters that can.
     """
     folder = local("The directory of dead letters", path)
     if not folder.is_dir():
         raise StoreError("There is no directory of dead letters", value=str(path), remedy="Give the path that dbg.capture(letters=...) was given.")
-    found, others = list[Letter](), list[str]()
-    for file in sorted(folder.glob("*.jsonl")):
-        for line, known in _letters(file):
+    found, others, unread = list[Letter](), list[str](), list[str]()
+    for file in _files(folder):
+        try:
+            lines = file.read_bytes().split(b"\n")[:-1]  # a task that was killed while it wrote the last one has written it again in its next attempt
+        except OSError as problem:
+            if from_outside(problem):
+                raise
+            unread.append(f"{file} cannot be read ({problem.strerror or problem})")
+            continue
+        for number, known in enumerate(map(_letter, lines), 1):
             if isinstance(known, Letter):
                 found.append(known)
             else:
-                others.append(f"{file}:{line} is no letter of a record ({known})")
-    if others:
-        more = f", and {counted(len(others) - 1, 'line')} more" if len(others) > 1 else ""
+                others.append(f"{file}:{number} is no letter of a record ({known})")
+    if unread or others:
+        told = [_and_more(unread, "file"), _and_more(others, "line")]
+        remedies = ["Have it read by one who may, for there may be letters in it."] * bool(unread) + ["Take away what is not of dbg.capture(letters=...)."] * bool(others)
         raise StoreError(
-            f"{others[0]}{more}", partial=found,
-            remedy="Take away what is not of dbg.capture(letters=...). The letters beside it are there: except bigdebug.errors.StoreError as problem: problem.partial",
+            "; ".join(filter(None, told)), partial=found,
+            remedy=f"{' '.join(remedies)} The letters beside it are there: except bigdebug.errors.StoreError as problem: problem.partial",
         )
     return found
 
 
-def _letters(file: Path) -> Iterator[tuple[int, Letter | Exception]]:
-    """The letter of each line of a file, or why it is none. A task that was killed while it wrote the last one has written it again in its next attempt."""
+def _files(folder: Path) -> list[Path]:
+    """The files of a directory that letters are in: asked for by a call that raises where nobody may look, for ``glob`` finds none there."""
     try:
-        lines = file.read_bytes().split(b"\n")[:-1]
+        return sorted(folder / name for name in os.listdir(folder) if name.endswith(".jsonl"))
     except OSError as problem:
         if from_outside(problem):
             raise
-        yield 1, problem
-        return
-    yield from enumerate(map(_letter, lines), 1)
+        raise StoreError(
+            f"The directory of dead letters cannot be read ({problem.strerror or problem})", value=str(folder), remedy="Have it read by one who may.",
+        ) from problem
+
+
+def _and_more(told: list[str], what: str) -> str:
+    """The first of some, and how many there are besides."""
+    return "".join(told[:1]) + (f", and {counted(len(told) - 1, what)} more" if len(told) > 1 else "")
 
 
 def _letter(line: bytes) -> Letter | Exception:

@@ -716,6 +716,39 @@ def test_what_is_no_letter_is_named_and_the_letters_are_there(line: bytes, dbg: 
     assert sorted(letter.record for letter in refused.value.partial) == ["bad14", "bad21", "bad28", "bad7"]
 
 
+@pytest.mark.parametrize("others", [0, 1])
+def test_a_file_of_letters_that_cannot_be_read_is_not_called_none(others: int, dbg: Any, lines: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    dead, read = tmp_path / "dead", Path.read_bytes
+    with dbg.capture(on_crash="skip", letters=dead):
+        lines.map(int).count()
+    (dead / "0.jsonl").write_bytes(b"{}\n")
+    for number in range(others):
+        (dead / f"odd{number}.jsonl").write_bytes(b"{}\n")
+
+    def locked(path: Path) -> bytes:
+        if path.name == "0.jsonl":
+            raise PermissionError(13, "Permission denied", str(path))
+        return read(path)
+
+    monkeypatch.setattr(Path, "read_bytes", locked)
+    with pytest.raises(StoreError, match=r"0\.jsonl cannot be read \(Permission denied\).*there may be letters in it") as refused:
+        bigdebug.read_letters(dead)
+    said = str(refused.value)
+    assert [part in said for part in ("/0.jsonl:1", "odd0.jsonl:1 is no letter", "Take away")] == [False, others == 1, others == 1]
+    assert sorted(letter.record for letter in refused.value.partial) == ["bad14", "bad21", "bad28", "bad7"]
+
+
+def test_a_directory_of_letters_that_cannot_be_read_is_not_called_empty(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def locked(path: Any) -> Any:
+        raise PermissionError(13, "Permission denied", str(path))
+
+    (tmp_path / "0.jsonl").write_bytes(b"{}\n")
+    for name in ("listdir", "scandir"):
+        monkeypatch.setattr(os, name, locked)
+    with pytest.raises(StoreError, match=r"The directory of dead letters cannot be read \(Permission denied\)"):
+        bigdebug.read_letters(tmp_path)
+
+
 def test_letters_go_where_a_file_uri_says(dbg: Any, lines: Any, tmp_path: Path) -> None:
     uri = (tmp_path / "a b").as_uri()
     with dbg.capture(on_crash="skip", letters=uri):
