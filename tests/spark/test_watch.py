@@ -668,10 +668,14 @@ def test_a_slow_record_is_traced_to_its_source(define: Any, dbg: Any) -> None:
 
 
 def test_the_time_of_a_guard_is_not_the_functions(dbg: Any) -> None:
-    numbers = dbg.context.parallelize(range(100), 1).map(lambda n: n)
+    def slow(n: int) -> int:
+        time.sleep(0.3 if n == 33 else 0)
+        return n
+
+    numbers = dbg.context.parallelize(range(100), 1).map(slow)
     with dbg.watch(numbers, lambda n: time.sleep(0.2 if n == 77 else 0)), dbg.watch(slow=1.0) as watch:
         numbers.map(str).count()
-    assert all(each.seconds < 0.1 for each in watch.slow)
+    assert [each.record for each in watch.slow if each.seconds >= 0.1] == [33]
 
 
 # ---- asking and showing ---------------------------------------------------------------------------------------------------
