@@ -18,7 +18,7 @@ from bigdebug.spark.sql.levelled import Levelled
 from bigdebug.spark.sql.saving import TROUBLE, why_of
 from bigdebug.trace.across.located import Unit, dump_extent
 from bigdebug.trace.across.saved_steps import RESULT
-from bigdebug.trace.copies import Copies, paired
+from bigdebug.trace.multiples import Multiples, paired
 from bigdebug.trace.names import matched
 from bigdebug.trace.numbering import Numbering, whole
 from bigdebug.trace.positions import distinct
@@ -97,13 +97,13 @@ def _of_query(step: FrameStep, home: Path, folder: str, known: Levelled) -> tupl
             f"{told(int((met < 0).sum()))} that {step.name!r} wrote are not among those of its result", value=step.name,
             remedy="Its order or its functions do not settle the result: write what does not change, df.localCheckpoint() before.",
         )
-    levels = {RESULT: whole(known.copies.count)}
+    levels = {RESULT: whole(known.multiples.count)}
     pairs = []
     by_path = {path: number for number, path in enumerate(places.paths)}
     for number, extent in enumerate(step.writes):
         if extent.path in elsewhere:  # one record, which is all of the file
             levels[number + 1], may_be = whole(1), distinct(every[elsewhere.rows(extent.path)])
-            pairs.append(Pairs(number + 1, RESULT, 0, *paired(Copies(np.zeros(1, np.int64)), np.zeros(len(may_be), np.int64), known.copies, may_be)))
+            pairs.append(Pairs(number + 1, RESULT, 0, *paired(Multiples(np.zeros(1, np.int64)), np.zeros(len(may_be), np.int64), known.multiples, may_be)))
             continue
         here = places.numbers[chosen] == by_path.get(extent.path, -1)
         positions = places.positions[chosen][here]
@@ -111,5 +111,5 @@ def _of_query(step: FrameStep, home: Path, folder: str, known: Levelled) -> tupl
         levels[number + 1] = Numbering.of_rids(there)
         # Of equal rows that were made of the same, each is written as often as there are of them: one name and one place are a pair once.
         at, of = np.divmod(distinct(np.searchsorted(there, positions) * len(known.names) + names[here]), max(len(known.names), 1))
-        pairs.append(Pairs(number + 1, RESULT, 0, *paired(Copies(np.arange(len(there))), at, known.copies, of)))
+        pairs.append(Pairs(number + 1, RESULT, 0, *paired(Multiples(np.arange(len(there))), at, known.multiples, of)))
     return write(home, folder, levels, pairs), list(elsewhere.folders)

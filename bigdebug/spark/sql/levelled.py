@@ -15,7 +15,7 @@ from bigdebug.spark.sql.recognized import index, result_names
 from bigdebug.spark.sql.runs import FrameRun
 from bigdebug.spark.sql.steps import Steps
 from bigdebug.spark.sql.witnessed import witnessed
-from bigdebug.trace.copies import Copies, paired
+from bigdebug.trace.multiples import Multiples, paired
 from bigdebug.trace.names import Names, matched
 from bigdebug.trace.names import distinct as distinct_names
 from bigdebug.trace.numbering import Numbering, whole
@@ -31,7 +31,7 @@ class Levelled:
     """``names`` of the result's rows, each once, and the numbers that these have; the records of all levels, and what they were made of."""
 
     names: Names
-    copies: Copies
+    multiples: Multiples
     levels: Mapping[int, Numbering]
     pairs: list[Pairs]
     in_order: bool = False
@@ -100,16 +100,16 @@ def _numbered(
     run: FrameRun, steps: Steps, names: Mapping[int, Names], times: Mapping[int, Positions], pairs: list[tuple[int, int, Positions, Positions]], order: Positions | None,
 ) -> Levelled:
     """By numbers: of sources in the order of rids, of the result in that of its rows if it is known."""
-    numbers: dict[int, Copies] = {}
+    numbers: dict[int, Multiples] = {}
     levels: dict[int, Numbering] = {}
     for level, known in names.items():
         if level in steps.sources:
             rids = known.to_numpy(zero_copy_only=False).astype(np.int64)
             by_rid = np.argsort(rids, kind="stable")
-            numbers[level], levels[level] = Copies(_inverse(by_rid)), Numbering.of_rids(rids[by_rid])
+            numbers[level], levels[level] = Multiples(_inverse(by_rid)), Numbering.of_rids(rids[by_rid])
         else:
             by_row = order if level == run.subject and order is not None else np.arange(len(known))
-            numbers[level] = Copies.of(times[level]) if level in times else Copies(_inverse(by_row))
+            numbers[level] = Multiples.of(times[level]) if level in times else Multiples(_inverse(by_row))
             levels[level] = whole(numbers[level].count)
     found = [Pairs(level, below, 0, *paired(numbers[level], above, numbers[below], of)) for level, below, above, of in pairs]
     return Levelled(names[run.subject], numbers[run.subject], levels, found, order is not None)
@@ -142,14 +142,14 @@ def _asked(run: FrameRun, steps: Steps, why: str) -> Levelled:
             here = every[source] if rids is None else distinct(rids.to_numpy(zero_copy_only=False))
             above[source].append(np.full(len(here), row, np.int64))
             below[source].append(_places(every[source], here, run))
-    copies = Copies(np.arange(len(names))) if times is None else Copies.of(times)
-    levels = {source: Numbering.of_rids(rids) for source, rids in every.items()} | {root: whole(copies.count)}
+    multiples = Multiples(np.arange(len(names))) if times is None else Multiples.of(times)
+    levels = {source: Numbering.of_rids(rids) for source, rids in every.items()} | {root: whole(multiples.count)}
     empty = [np.empty(0, np.int64)]
     pairs = [
-        Pairs(root, source, 0, *paired(copies, np.concatenate(above[source] or empty), Copies(np.arange(len(every[source]))), np.concatenate(below[source] or empty)))
+        Pairs(root, source, 0, *paired(multiples, np.concatenate(above[source] or empty), Multiples(np.arange(len(every[source]))), np.concatenate(below[source] or empty)))
         for source in sources if source != root
     ]
-    return Levelled(names, copies, levels, pairs, order is not None)
+    return Levelled(names, multiples, levels, pairs, order is not None)
 
 
 def _each(run: FrameRun, names: Names) -> Iterator[Mapping[int, Names]]:

@@ -94,7 +94,7 @@ def _outputs(run: FrameRun, home: Path, name: str, known: Levelled | None) -> di
         columns = _given(run)
         count = len(run.rows or ())
     else:
-        columns, count = _computed(run, known), known.copies.count
+        columns, count = _computed(run, known), known.multiples.count
     return None if columns is None else keep_outputs(home, name, encode_rows(seen(run.frame.schema, columns), columns, count), count)
 
 
@@ -110,7 +110,7 @@ def _given(run: FrameRun) -> list[pa.Array] | None:
 
 def _computed(run: FrameRun, known: Levelled) -> list[pa.Array] | None:
     """The rows by a job, by columns; None if there are others than those that have numbers, or too many."""
-    if isinstance(known.names, Far) or known.copies.count > MOST:
+    if isinstance(known.names, Far) or known.multiples.count > MOST:
         return None
     questions = run.questions
     try:
@@ -121,8 +121,8 @@ def _computed(run: FrameRun, known: Levelled) -> list[pa.Array] | None:
         return None
     at = matched(known.names, array_of(table["name"]))
     every = np.arange(len(known.names))
-    if (at < 0).any() or (np.bincount(at, minlength=len(every)) != known.copies.each(every)).any():
+    if (at < 0).any() or (np.bincount(at, minlength=len(every)) != known.multiples.each(every)).any():
         return None
-    order = pa.array(np.argsort(known.copies.first[at], kind="stable"))
+    order = pa.array(np.argsort(known.multiples.first[at], kind="stable"))
     return columns_of(rows_of(table.drop_columns("name").take(order), run.frame.schema), run.frame.schema)
 

@@ -1,4 +1,4 @@
-"""Copies: equal records that were made of the same share a name. Each has a number of its own, and what is known of the name holds for all of them."""
+"""Multiples: equal records that were made of the same share a name. Each has a number of its own, and what is known of the name holds for all of them."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from bigdebug.trace.positions import Positions
 
 
 @dataclass(frozen=True)
-class Copies:
+class Multiples:
     """By name, the ``first`` number of its records, and how many ``times`` there is one; None where each name has one record."""
 
     first: Positions
     times: Positions | None = None
 
     @classmethod
-    def of(cls, times: Positions) -> Copies:
+    def of(cls, times: Positions) -> Multiples:
         """Numbers in the order of the names, those of one name behind one another."""
         return cls(np.cumsum(times) - times, times)
 
@@ -33,7 +33,7 @@ class Copies:
         return np.ones(len(at), np.int64) if self.times is None else self.times[at]
 
 
-def paired(above: Copies, made: Positions, below: Copies, of: Positions) -> tuple[Positions, Positions]:
+def paired(above: Multiples, made: Positions, below: Multiples, of: Positions) -> tuple[Positions, Positions]:
     """Pairs of names as pairs of numbers: of each record of the one with each record of the other. Raises TooLargeError for more than 2**28."""
     if above.times is None and below.times is None:
         return above.first[made], below.first[of]
