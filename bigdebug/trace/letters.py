@@ -38,11 +38,9 @@ def read_letters(path: str | os.PathLike[str]) -> list[Letter]:
     """The letters in a directory that ``dbg.capture(on_crash=..., letters=path)`` was given; those of tasks that Spark ran twice are there twice.
 
     Unpickles records: read directories that you trust. Raises StoreError if it is none, or where something in its files is no letter, or one of them cannot be read: its ``partial`` has
-    all letters that can.
+    all other letters.
     """
     folder = local("The directory of dead letters", path)
-    if not folder.is_dir():
-        raise StoreError("There is no directory of dead letters", value=str(path), remedy="Give the path that dbg.capture(letters=...) was given.")
     found, others, unread = list[Letter](), list[str](), list[str]()
     for file in _files(folder):
         try:
@@ -74,6 +72,8 @@ def _files(folder: Path) -> list[Path]:
     except OSError as problem:
         if from_outside(problem):
             raise
+        if isinstance(problem, (FileNotFoundError, NotADirectoryError)):
+            raise StoreError("There is no directory of dead letters", value=str(folder), remedy="Give the path that dbg.capture(letters=...) was given.") from problem
         raise StoreError(
             f"The directory of dead letters cannot be read ({problem.strerror or problem})", value=str(folder), remedy="Have it read by one who may.",
         ) from problem

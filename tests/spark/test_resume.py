@@ -743,6 +743,9 @@ def test_a_directory_of_letters_that_cannot_be_read_is_not_called_empty(tmp_path
         raise PermissionError(13, "Permission denied", str(path))
 
     (tmp_path / "0.jsonl").write_bytes(b"{}\n")
+    for path in (tmp_path / "0.jsonl", tmp_path / "0.jsonl" / "below", tmp_path / "nowhere"):
+        with pytest.raises(StoreError, match="There is no directory of dead letters"):
+            bigdebug.read_letters(path)
     for name in ("listdir", "scandir"):
         monkeypatch.setattr(os, name, locked)
     with pytest.raises(StoreError, match=r"The directory of dead letters cannot be read \(Permission denied\)"):
