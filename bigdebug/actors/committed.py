@@ -73,6 +73,12 @@ class ActorCulprit:
         """As data that JSON takes."""
         return {name: value for name, value in vars(self).items() if name not in ("actor", "at")}
 
+    @classmethod
+    def load(cls, data: Mapping[str, Any], actor: str) -> ActorCulprit:
+        """The inverse, of an actor. Raises ValueError, LookupError, TypeError for what nobody wrote."""
+        number = data["number"]
+        return cls(None if number is None else int(number), str(data["input"]), str(data["output"]), str(data["error"]), actor)
+
 
 @dataclass(frozen=True, eq=False)
 class Committed:
@@ -129,7 +135,7 @@ class Kept:
         with self._named():
             inputs, outputs = (Items.load(told[side], self._find) for side in ("inputs", "outputs"))
             return Committed(
-                self.facts, float(told["ended"]), inputs, outputs, load(told["associations"], self._find, inputs.count, outputs.count), tuple(_culprit(each, self.facts.id) for each in told["culprits"]),
+                self.facts, float(told["ended"]), inputs, outputs, load(told["associations"], self._find, inputs.count, outputs.count), tuple(ActorCulprit.load(each, self.facts.id) for each in told["culprits"]),
                 tuple(map(str, told["incomplete"])), tuple(map(str, told["dropped"])), str(told.get("believed", "")),
             )
 
@@ -145,8 +151,3 @@ class Kept:
             raise StoreError(
                 f"This is no committed actor, or it was altered: {type(problem).__name__}: {problem}", value=str(self._home), remedy=_REMEDY,
             ) from problem
-
-
-def _culprit(data: Mapping[str, Any], actor: str) -> ActorCulprit:
-    number = data["number"]
-    return ActorCulprit(None if number is None else int(number), str(data["input"]), str(data["output"]), str(data["error"]), actor)

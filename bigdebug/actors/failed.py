@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from bigdebug.actors.committed import ActorCulprit
@@ -39,7 +39,7 @@ def _culprit(told: Mapping[str, Any], actor: str) -> ActorCulprit:
     number, at = told["number"], told.get("at")
     if not isinstance(number, int | None) or not all(isinstance(told[each], str) for each in ("input", "output", "error")):
         raise ValueError("this is no culprit")
-    return ActorCulprit(number, told["input"], told["output"], told["error"], actor, None if at is None else _place(*at))
+    return replace(ActorCulprit.load(told, actor), at=None if at is None else _place(*at))
 
 
 def _place(path: str, unit: str, position: int, length: int) -> Place:

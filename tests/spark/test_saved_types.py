@@ -110,6 +110,13 @@ def viewed(spark: Any, path: str, columns: str) -> Any:
     return spark.table("seen").where("k > 0")
 
 
+def kept(dbg: Any, frame: Any, folder: Path) -> tuple[Any, Any]:
+    """The run of a query, and what is saved of it behind its result."""
+    with dbg.capture("read") as run:
+        frame.collect()
+    return run, saved(dbg, run, folder / "saved").lineage("read").goBackAll()
+
+
 READ: dict[str, Callable[[Any, str], Any]] = {
     "the user's columns": lambda spark, path: spark.read.schema("k int, id int").parquet(path),
     "a wider type": lambda spark, path: spark.read.schema("k long").parquet(path),
@@ -120,11 +127,8 @@ READ: dict[str, Callable[[Any, str], Any]] = {
 
 @pytest.mark.parametrize("name", READ)
 def test_the_columns_of_a_source_are_those_of_the_program(dbg: Any, spark: Any, tmp_path: Path, name: str) -> None:
-    frame = READ[name](spark, read(spark, tmp_path)).where("true")
-    with dbg.capture("read") as run:
-        frame.collect()
-    trace = saved(dbg, run, tmp_path / "saved").lineage("read")
-    assert list(map(unfolded, trace.goBackAll().collect())) == list(map(unfolded, dbg.lineage(run).goBackAll().collect()))
+    run, behind = kept(dbg, READ[name](spark, read(spark, tmp_path)).where("true"), tmp_path)
+    assert list(map(unfolded, behind.collect())) == list(map(unfolded, dbg.lineage(run).goBackAll().collect()))
 
 
 REFUSED: dict[str, Callable[[Any, str], Any]] = {
@@ -135,13 +139,10 @@ REFUSED: dict[str, Callable[[Any, str], Any]] = {
 
 @pytest.mark.parametrize("name", REFUSED)
 def test_what_spark_reads_otherwise_is_refused(dbg: Any, spark: Any, tmp_path: Path, name: str) -> None:
-    frame = REFUSED[name](spark, read(spark, tmp_path)).where("true")
-    with dbg.capture("read") as run:
-        frame.collect()
-    trace = saved(dbg, run, tmp_path / "saved").lineage("read").goBackAll()
-    assert trace.count() == 1
+    _, behind = kept(dbg, REFUSED[name](spark, read(spark, tmp_path)).where("true"), tmp_path)
+    assert behind.count() == 1
     with pytest.raises(IncompleteLineageError):
-        trace.collect()
+        behind.collect()
 
 
 def test_what_the_names_of_folders_tell_is_in_no_file(dbg: Any, spark: Any, tmp_path: Path) -> None:
