@@ -83,6 +83,17 @@ def test_few_calls_where_culprits_are_the_same() -> None:
     assert calls == [1_000, 500]
 
 
+def test_few_calls_where_culprits_are_the_same_behind_batches_where_all_differ() -> None:
+    """It does not look for what it knows where that was in vain, but goes on to now and then."""
+    guard, calls = counted()
+    for n in range(50):
+        assert [mark is not None for mark in guard(pd.Series(["1", f"x{n}", "2", f"y{n}"]))] == [False, True, False, True]
+    calls.clear()
+    for crashing in (["x"] * 300, ["x", "y"] * 150):
+        assert [mark is not None for mark in guard(pd.Series(["1"] * 300 + crashing))] == [False] * 300 + [True] * 300
+    assert len(calls) < 40
+
+
 def test_two_calls_for_a_batch_with_a_culprit_as_in_the_batch_before() -> None:
     guard, calls = counted()
     batch = pd.Series(["1"] * 999 + ["x"])

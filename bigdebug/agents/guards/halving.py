@@ -36,7 +36,7 @@ class Alike(Protocol):
     """What is known of records without calling the function."""
 
     def __call__(self, alone: Mapping[int, BaseException]) -> Mapping[int, BaseException]:
-        """Where else it raises the same on a record alone, for it is the same record as one of these, or as one before; each place once."""
+        """Where else it raises the same on a record alone, for it is the same record as one of these, or as one before; each place once, and not all of them where a look takes more than it is likely to save."""
 
     def named(self, problem: BaseException, behind: int) -> Sequence[int]:
         """The first places from ``behind`` on of records that an exception seems to speak of."""
