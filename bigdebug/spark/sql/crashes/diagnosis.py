@@ -17,8 +17,7 @@ from bigdebug.spark.bars import counted
 from bigdebug.spark.crashes import ended
 from bigdebug.spark.interruption import planning
 from bigdebug.spark.sql.crashes.blamed import At, Blamed, Input, Looking
-from bigdebug.spark.sql.crashes.finished import Finished
-from bigdebug.spark.sql.crashes.folding import call_once, planned
+from bigdebug.spark.sql.crashes.failedquery import FailedQuery
 from bigdebug.spark.sql.crashes.glance import Glance
 from bigdebug.spark.sql.crashes.grouped import of_values
 from bigdebug.spark.sql.crashes.looking import Look, placed
@@ -26,22 +25,17 @@ from bigdebug.spark.sql.crashes.placing import check_places
 from bigdebug.spark.sql.crashes.scalars import with_values
 from bigdebug.spark.sql.crashes.scout import AloneError
 from bigdebug.spark.sql.crashes.scouting import Scouting
-from bigdebug.spark.sql.crashes.sizes import Sizes
-from bigdebug.spark.sql.crashes.stopping import doubts, may_stop, sharing
+from bigdebug.spark.sql.crashes.stopping import doubts, sharing
 from bigdebug.spark.sql.crashes.telling import Telling
-from bigdebug.spark.sql.crashes.unfinished import Failure, Unfinished
-from bigdebug.spark.sql.crashes.unlooked import recursion, unlikely, unlooked
-from bigdebug.spark.sql.crashes.walk import Step, steps_of
-from bigdebug.spark.sql.crashes.waves import Asking, PartitionWaves, Waves, every
+from bigdebug.spark.sql.crashes.unfinished import Failure
+from bigdebug.spark.sql.crashes.unlooked import unlikely, unlooked
+from bigdebug.spark.sql.crashes.waves import PartitionWaves, Waves, every
 from bigdebug.spark.sql.failures import brief, is_cancelled
 from bigdebug.spark.sql.fitting import fitting
 from bigdebug.spark.sql.frame_runs import FrameRuns
-from bigdebug.spark.sql.plans.calls import functions_of, minds_partition
-from bigdebug.spark.sql.plans.catalyst import Catalyst
 from bigdebug.spark.sql.plans.code import Guarding
 from bigdebug.spark.sql.plans.expressions import Node
 from bigdebug.spark.sql.runs import FrameRun
-from bigdebug.spark.sql.sessions import SHARING
 from bigdebug.trace.culprit import CrashCulprit
 from bigdebug.trace.culprits import Culprits
 
@@ -56,11 +50,11 @@ class FrameDiagnosis:
     ) -> None:
         self._frames = frames
         self._run = run
-        self._failure = failure
         self._culprits = run.culprits if culprits is None else culprits
         self._said = len(self._culprits.unknown)
         """How much was not known before anything was looked at."""
         self._besides = besides or {}
+        self._query = FailedQuery(frames.spark, run, failure, self._culprits.unknown, bool(besides))
         self._clean: list[Node | None] = []
         """Nodes without the rows that something throws on, the sources first; None for those that were not looked at."""
         self._looking: Looking | None = None
@@ -81,45 +75,16 @@ class FrameDiagnosis:
         """How often all was looked at: what functions give comes second, whether Spark can read that third, for both take longer."""
 
     @cached_property
-    def _catalyst(self) -> Catalyst:
-        """As the run's, but for one thing: what several expressions share would be computed outside of all of them, and throw there."""
-        session = self._run.questions.catalyst.jsession.cloneSession()
-        session.conf().set(SHARING, "false")
-        return Catalyst(self._frames.spark, session)
-
-    @cached_property
     def _blamed(self) -> Blamed:
-        return Blamed(self._frames, self._run, self._catalyst, self._culprits, self._sizes, self._finished.original)
+        return Blamed(self._frames, self._run, self._query.catalyst, self._culprits, self._query.sizes, self._query.finished.original)
 
     @cached_property
     def _look(self) -> Look:
-        return Look(self._frames, self._blamed, self._sizes, self._asked, self._culprits.unknown)
-
-    @cached_property
-    def _sizes(self) -> Sizes:
-        return Sizes(self._catalyst, [] if self._besides else self._steps)
-
-    @cached_property
-    def _asking(self) -> Asking:
-        minding = any(minds_partition(self._catalyst, step.node) for step in self._steps)
-        return Asking(self._catalyst, minding, meanwhile=lambda: self._run.questions.leaves)  # the operators, of which each culprit names one
-
-    @cached_property
-    def _unfinished(self) -> Unfinished:
-        return Unfinished(self._catalyst, self._run, self._failure, *self._finished.unfinished)
-
-    @cached_property
-    def _finished(self) -> Finished:
-        return Finished(self._catalyst, self._failure.executed, self._steps)
+        return Look(self._frames, self._blamed, self._query.sizes, self._query.asked, self._culprits.unknown)
 
     @cached_property
     def _scouting(self) -> Scouting:
-        return Scouting(self._catalyst, self._steps, self._finished, self._sizes)
-
-    @property
-    def _stops(self) -> bool:
-        """Whether the action may not have come to all rows."""
-        return may_stop(self._run.action, self._steps)
+        return Scouting(self._query.catalyst, self._query.steps, self._query.finished, self._query.sizes)
 
     @property
     def _may_glance(self) -> bool:
@@ -127,45 +92,14 @@ class FrameDiagnosis:
 
         What may give something else, or have effects, when it is called again, is not called for this.
         """
-        if self._culprits.known or self._looks or self._everywhere or self._stops or self._asking.numbered:
+        if self._culprits.known or self._looks or self._everywhere or self._query.stops or self._query.asking.numbered:
             return False
-        return (self._culprits.one_will_do or (self._unfinished.brief and not self._calls)) and all(step.node.deterministic() for step in self._steps)
-
-    @cached_property
-    def _calls(self) -> bool:
-        return any(functions_of(self._catalyst, step.node) for step in self._steps)
+        return (self._culprits.one_will_do or (self._query.unfinished.brief and not self._query.calls)) and all(step.node.deterministic() for step in self._query.steps)
 
     @property
     def truncated(self) -> bool:
         """Whether more rows crash in an operator than are told."""
         return bool(self._blamed.untold)
-
-    @property
-    def _counts(self) -> bool:
-        """Whether only the number of rows was asked for: what makes the columns of rows, Spark leaves away."""
-        return self._run.action == "count"
-
-    @cached_property
-    def _asked(self) -> Any:
-        """The query that the action made."""
-        query = self._run.questions.query
-        return query.groupBy().count() if self._counts else query
-
-    @cached_property
-    def _steps(self) -> list[Step]:
-        try:
-            steps = steps_of(self._catalyst, *planned(self._catalyst, Catalyst.plan(self._asked)))
-        except (PySparkException, Py4JError) as trouble:
-            if is_cancelled(self._catalyst, trouble):
-                raise
-            self._culprits.unknown.append(f"Spark could not plan the query once more: {brief(trouble)}")
-            return []
-        if (why := recursion(steps)) is not None:
-            self._culprits.unknown.append(why)
-            return []
-        if any(self._catalyst.runs_code(step.node) for step in steps):
-            call_once(self._catalyst)
-        return steps
 
     @planning()
     def more(self) -> list[CrashCulprit] | None:
@@ -177,7 +111,7 @@ class FrameDiagnosis:
             return self._told()
         if self._glance is not None and (self._glance.told or len(self._clean) >= self._glance.end > self._glance.begin):
             self._end_glance(self._glance)
-        if self._looking is None and len(self._clean) == len(self._steps):
+        if self._looking is None and len(self._clean) == len(self._query.steps):
             return self._once_more()
         if self._looking is None:
             self._looking = self._step(self._at())
@@ -228,11 +162,11 @@ class FrameDiagnosis:
 
     def _at(self) -> At:
         """The node that comes next."""
-        number, step = len(self._clean), self._steps[len(self._clean)]
+        number, step = len(self._clean), self._query.steps[len(self._clean)]
         below = self._clean[step.inputs[0]] if len(step.inputs) == 1 else None
-        if self._glances and self._may_glance and self._unfinished.known:
-            self._glance, self._glances = Glance(self._asking, self._unfinished.of, number, len(self._culprits.unknown)), False
-        scouted = below is not None and not self._besides and not self._asking.numbered and not self._looks and self._how == Guarding()
+        if self._glances and self._may_glance and self._query.unfinished.known:
+            self._glance, self._glances = Glance(self._query.asking, self._query.unfinished.of, number, len(self._culprits.unknown)), False
+        scouted = below is not None and not self._besides and not self._query.asking.numbered and not self._looks and self._how == Guarding()
         self._waves = self._scouting.waves(number, below, self._asked_of) if scouted else self._asked_of([step.node])
         if self._glance is not None and self._glance.begin == number:
             self._glance.end = max(number + 1, self._scouting.end)
@@ -240,28 +174,28 @@ class FrameDiagnosis:
 
     def _asked_of(self, nodes: Sequence[Node]) -> Waves:
         """Asks for the rows of plans of nodes, in the partitions of which these were not all computed."""
-        pruned = not self._everywhere and not self._stops and all(map(self._unfinished.runs_there, nodes))
-        return self._glance if pruned and self._glance is not None else PartitionWaves(self._asking, self._unfinished.of if pruned else every)
+        pruned = not self._everywhere and not self._query.stops and all(map(self._query.unfinished.runs_there, nodes))
+        return self._glance if pruned and self._glance is not None else PartitionWaves(self._query.asking, self._query.unfinished.of if pruned else every)
 
     def _step(self, at: At) -> Looking:
         """What is found at a node, as it is; gives the node without that, None where not all of it is known."""
-        step = self._steps[at.step]
+        step = self._query.steps[at.step]
         below = [self._fed(Input(at.step, number), self._clean[i]) for number, i in enumerate(step.inputs)]
         if None in below:
             return None
         try:
-            asked = with_values(self._catalyst, step.node, (self._clean[i] for i in step.asked)) if step.asked else step.node
-            if at.step in self._finished and not self._everywhere:
-                _, made = placed(self._catalyst, asked or step.node, below)
+            asked = with_values(self._query.catalyst, step.node, (self._clean[i] for i in step.asked)) if step.asked else step.node
+            if at.step in self._query.finished and not self._everywhere:
+                _, made = placed(self._query.catalyst, asked or step.node, below)
                 if self._has_ended(at.step, made):
                     self._partly = True
-                    return self._finished.rows(at.step, made)
+                    return self._query.finished.rows(at.step, made)
             if asked is None:
                 self._culprits.unknown.append(f"{self._blamed.operator(step.written)} asks a subquery whose one value is not known, so its own rows were not looked at.")
                 return None
             return (yield from self._look.of(at, asked, below, self._how, reads=self._looks == 2))
         except (PySparkException, Py4JError) as trouble:
-            if is_cancelled(self._catalyst, trouble) or (ended(trouble) and not self._how.confined):
+            if is_cancelled(self._query.catalyst, trouble) or (ended(trouble) and not self._how.confined):
                 raise
             self._culprits.unknown.append(f"The rows of {self._blamed.operator(step.written)} could not be computed again: {brief(trouble)}")
             return None
@@ -269,29 +203,29 @@ class FrameDiagnosis:
     @property
     def frame(self) -> Any:
         """The query without the rows that crash, once all of them are known; None if something of it could not be looked at."""
-        if not self._clean or len(self._clean) != len(self._steps):
+        if not self._clean or len(self._clean) != len(self._query.steps):
             return None
-        counted = self._counts and self._steps[-1].node.nodeName() == "Aggregate"
-        root = self._clean[self._steps[-1].inputs[0] if counted else -1]
-        return None if root is None else self._frames.apart(self._catalyst.frame(self._finished.original(root)))
+        counted = self._query.counts and self._query.steps[-1].node.nodeName() == "Aggregate"
+        root = self._clean[self._query.steps[-1].inputs[0] if counted else -1]
+        return None if root is None else self._frames.apart(self._query.catalyst.frame(self._query.finished.original(root)))
 
     def check_places(self, where: Iterable[Input]) -> None:
         """Raises ReplayError where it matters that other rows come behind all others of these inputs."""
-        check_places(self._catalyst, self._run.action, self._steps, where)
+        check_places(self._query.catalyst, self._run.action, self._query.steps, where)
 
     def _fed(self, where: Input, node: Node | None) -> Node | None:
         rows = self._besides.get(where)
         if node is None or not rows:
             return node
-        schema = self._catalyst.frame(node).schema
-        return self._catalyst.union([node, self._catalyst.plan(self._catalyst.spark.createDataFrame([fitting(row, schema) for row in rows], schema))])
+        schema = self._query.catalyst.frame(node).schema
+        return self._query.catalyst.union([node, self._query.catalyst.plan(self._query.catalyst.spark.createDataFrame([fitting(row, schema) for row in rows], schema))])
 
     def _once_more(self) -> list[CrashCulprit] | None:
         """Where nothing crashed, what had finished is looked at, too; then what functions give, which may not fit their types, or be nothing that Spark can read."""
         culprits = self._culprits
         if culprits.known:
-            self._doubts = [*doubts(self._catalyst, self._steps, self._stops, culprits.known)]
-            culprits.unknown += [*self._doubts, *sharing(self._catalyst, self._steps), *self._unlooked]
+            self._doubts = [*doubts(self._query.catalyst, self._query.steps, self._query.stops, culprits.known)]
+            culprits.unknown += [*self._doubts, *sharing(self._query.catalyst, self._query.steps), *self._unlooked]
         if self._partly and not culprits.known:
             del culprits.unknown[self._said:]
             self._partly, self._everywhere, self._clean = False, True, []
@@ -299,20 +233,20 @@ class FrameDiagnosis:
             return []
         if culprits.known or culprits.unknown:
             return None
-        if self._looks == 2 or not self._calls:
+        if self._looks == 2 or not self._query.calls:
             culprits.unknown += [*self._unlooked, *self._unlikely] or [_NONE]
-            culprits.unknown += sharing(self._catalyst, self._steps)
+            culprits.unknown += sharing(self._query.catalyst, self._query.steps)
             return None
         self._looks, self._how, self._clean = self._looks + 1, self._how._replace(strict=True), []
         return []
 
     @property
     def _unlooked(self) -> list[str]:
-        return [*unlooked(self._catalyst, self._steps, self._blamed.operator)]
+        return [*unlooked(self._query.catalyst, self._query.steps, self._blamed.operator)]
 
     @property
     def _unlikely(self) -> list[str]:
-        return [*unlikely(self._catalyst, self._steps, self._blamed.operator, self._run.action)]
+        return [*unlikely(self._query.catalyst, self._query.steps, self._blamed.operator, self._run.action)]
 
     @property
     def elsewhere(self) -> list[str]:
@@ -321,4 +255,4 @@ class FrameDiagnosis:
 
     def _has_ended(self, step: int, made: Node) -> bool:
         """Whether nothing was thrown by a node that stages had computed, or begun: what ends it may throw."""
-        return not self._finished.begun(step) or of_values(self._catalyst, made, partial(self._sizes.small, step)) is None or self._finished.ends(step, made)
+        return not self._query.finished.begun(step) or of_values(self._query.catalyst, made, partial(self._query.sizes.small, step)) is None or self._query.finished.ends(step, made)
