@@ -206,6 +206,24 @@ def test_a_write_that_cannot_be_told_is_refused_by_name(dbg: Any, spark: Any, nu
     assert nothing.forward([Located.of(str(tmp_path / "numbers.csv"), Unit.ROW, [3])]) == []
 
 
+def test_a_query_of_which_no_source_can_be_told_has_read_its_files(dbg: Any, spark: Any, numbers: Any, tmp_path: Path) -> None:
+    """Else a flow would pass by what it wrote, and be called exact."""
+    numbers.createOrReplaceTempView("numbers_read")
+    out, other = str(tmp_path / "out"), str(tmp_path / "other")
+    recursive = "with recursive r(n, i) as (select 1, i from numbers_read union all select n + 1, i from r where n < 2) select * from r"
+    refused = saved(dbg, lambda: spark.sql(recursive).write.json(out))
+    plain = saved(dbg, lambda: spark.table("numbers_read").write.option("header", True).csv(other))
+    assert [(os.path.basename(e.path), e.unit) for e in refused.reads] == [("numbers.csv", Unit.WHOLE)] == [(os.path.basename(e.path), e.unit) for e in refused.own_reads]
+    flow = pipeline(plain, refused).forward(str(tmp_path / "numbers.csv"), lines=[3])
+    assert {step.id for step in flow.steps} == {plain.id, refused.id}
+    assert {one.extent.path for one in flow.results} >= {extent.path for extent in refused.writes}
+    assert not flow.exact
+    assert any("recursive" in note for note in flow.notes)
+    behind = pipeline(refused).backward(refused.writes[0].path, lines=[1])
+    assert [os.path.basename(one.extent.path) for one in behind.sources] == ["numbers.csv"]
+    assert not behind.exact
+
+
 def test_traces_and_actions_that_write_nothing(dbg: Any, numbers: Any, tmp_path: Path) -> None:
     frame = numbers.where("k = 2")
     collected = saved(dbg, frame.collect)

@@ -410,6 +410,9 @@ def test_questions_that_cannot_be_asked_say_what_can(chain: list[PlainStep], tmp
         pipeline(PlainStep("x", [], [Extent(str(tmp_path / "c.txt"), Unit.LINE)], [], 1, 2)).backward("c.txt", rows=[0])
     with pytest.raises(UnknownStepError, match=r"c\.txt"):
         found.backward("cc.txt")
+    for ask in (found.backward, found.forward):
+        with pytest.raises(UnknownStepError, match=r"No step of the pipeline read or wrote this file.*c\.txt"):
+            ask(Located.of(str(tmp_path / "cc.txt"), Unit.LINE, [0]))
     with pytest.raises(UnknownStepError, match="neither read nor wrote"):
         found.backward("c.txt", step="clean")
     with pytest.raises(UnknownStepError, match="No step of the pipeline knows these"):

@@ -17,10 +17,11 @@ from bigdebug.spark.process import answering
 from bigdebug.spark.rdd.lineage_rdd import LineageRDD
 from bigdebug.spark.rdd.recorder import Recorder
 from bigdebug.spark.sql.frame_runs import FrameRuns
+from bigdebug.spark.sql.leaf import Leaf
 from bigdebug.spark.sql.lineage_frame import LineageFrame, lineage_of
 from bigdebug.spark.sql.runs import FrameRun
 from bigdebug.trace.across import facts as of_facts
-from bigdebug.trace.across.located import Extent, FileStamp, Located
+from bigdebug.trace.across.located import Extent, FileStamp, Located, Unit
 from bigdebug.trace.counts import records, sizes
 from bigdebug.trace.places import Places
 from bigdebug.trace.run import Run
@@ -43,9 +44,12 @@ class Sources:
     def own(self, run: Run) -> tuple[Extent, ...]:
         """Those of them that it read itself: not those that another run read, whose records it was given in memory."""
         if isinstance(run, FrameRun):
+            known = _leaves(run)
+            if known is None:
+                return self.extents(run)
             whole = lineage_of(run)
             others = {**self._crossing.seams.records_in(whole), **self._crossing.seams.originals_in(whole)}
-            leaves = [leaf for operator, leaf in run.questions.leaves.items() if operator not in others and leaf.files]
+            leaves = [leaf for operator, leaf in known.items() if operator not in others and leaf.files]
             paths = {extent.path for leaf in leaves for extent in LeafFiles(run.questions.catalyst, leaf).extents({})}
         else:
             frames = self._crossing.seams.rows_in(run)
@@ -178,10 +182,14 @@ class Sources:
     def _extents_of_frame(self, run: FrameRun) -> Iterable[Extent]:
         try:
             answering(run.frame.sparkSession.sparkContext)
-            leaves = run.questions.leaves
         except BigdebugError:
             return  # incomplete() says so
-        whole, stamps = lineage_of(run), {of_facts.path_of(path): of_facts.stamp_from(stamp) for path, stamp in run.questions.stamps.items()}
+        stamps = {of_facts.path_of(path): of_facts.stamp_from(stamp) for path, stamp in run.questions.stamps.items()}
+        leaves = _leaves(run)
+        if leaves is None:  # a question takes all that it read, and says why
+            yield from (Extent(path, Unit.WHOLE, stamp=stamp) for path, stamp in stamps.items())
+            return
+        whole = lineage_of(run)
         seams = self._crossing.seams
         made, originals, framed = seams.records_in(whole), seams.originals_in(whole), seams.framed_in(whole)
         for operator, leaf in leaves.items():
@@ -201,6 +209,14 @@ def together(every: Iterable[Located]) -> list[Located]:
     for one in every:
         found.setdefault(one.path, []).append(one)
     return [parts[0] if len(parts) == 1 else Located.of(path, parts[0].unit, np.concatenate([part.positions for part in parts])) for path, parts in found.items()]
+
+
+def _leaves(run: FrameRun) -> Mapping[int, Leaf] | None:
+    """The sources of a query, by operator; None if it can tell of none of its rows what made them."""
+    try:
+        return run.questions.leaves
+    except UntraceableError:
+        return None
 
 
 def _path(located: Located) -> str:

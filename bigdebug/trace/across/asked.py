@@ -115,7 +115,10 @@ def _held(flow: Dataflow, what: object, ahead: bool) -> Asked:
 def _located(flow: Dataflow, units: Units, found: Sequence[Located], step: Step | None, ahead: bool) -> Asked:
     together = Asked()
     for one in found:
-        part = _versions(flow, units, key_of(one.path), one, step, ahead)
+        key = key_of(one.path)
+        if not flow.knows(key):
+            raise _unknown(flow, one.path)
+        part = _versions(flow, units, key, one, step, ahead)
         for every, more in ((together.inputs, part.inputs), (together.outputs, part.outputs)):
             every.extend(more)
         together.notes.extend(part.notes)
@@ -150,9 +153,13 @@ def known_paths(flow: Dataflow, name: str) -> list[str]:
     folders = sorted({path[: at + len(name) + 1] for path in paths if (at := path.find(f"/{name.strip('/')}/")) >= 0})
     if len(folders) == 1:
         return sorted(path for path in paths if path.startswith(f"{folders[0]}/"))
-    near = get_close_matches(short(name), sorted(map(short, paths)), n=3)
+    raise _unknown(flow, name)
+
+
+def _unknown(flow: Dataflow, name: str) -> UnknownStepError:
+    near = get_close_matches(short(name), sorted(map(short, flow.paths())), n=3)
     hint = f"Near it are {', '.join(near)}." if near else "pipeline.table() lists steps and their files; a job has to run under capture to be one."
-    raise UnknownStepError("No step of the pipeline read or wrote this file", value=name, remedy=hint)
+    return UnknownStepError("No step of the pipeline read or wrote this file", value=name, remedy=hint)
 
 
 def _versions(flow: Dataflow, units: Units, path: str, found: Located, step: Step | None, ahead: bool) -> Asked:
