@@ -197,7 +197,7 @@ def _end_of_output(input_ended: Callable[[], bool], leaked: Leaked) -> Iterator[
 
 @dataclass(frozen=True)
 class Paired:
-    """A function over an iterator: notes how much had been read when each output appeared (Newt 3.2)."""
+    """A function over an iterator: notes how much had been read for each output, until the next one was asked for (Newt 3.2)."""
 
     function: Callable[[int, Iterable[Any]], Iterable[Any]]
 

@@ -68,6 +68,35 @@ def test_outputs_of_a_function_over_an_iterator_belong_to_what_it_had_read(plan:
     assert ran.levels == (inputs, len(ran.outputs))
 
 
+@given(sizes=st.lists(st.tuples(st.integers(0, 2), st.integers(0, 4)), max_size=8), size=st.integers(0, 20), most=st.none() | st.integers(0, 8), exhausts=st.booleans())
+def test_an_output_that_reads_on_itself_belongs_to_what_it_read(sizes: list[tuple[int, int]], size: int, most: int | None, exhausts: bool) -> None:
+    """As the groups of groupby do, while a step behind has them. The function reads some records itself before each, and some at its end."""
+
+    def views(split: int, records: Iterable[int]) -> Iterator[Any]:
+        source = iter(records)
+        for before, within in sizes:
+            list(islice(source, before))
+            yield islice(source, within)
+        if exhausts:
+            list(source)
+
+    notes = Notes(levels=[None])
+    read, wanted = 0, []
+    for view, (before, within) in zip(islice(Paired(views).run(0, iter(range(size)), notes, "s", RuntimeError), most), sizes):
+        read = min(size, read + before + len(list(view)))
+        wanted.append(read)
+    assert notes.columns["s.reads"]().tolist() == wanted
+    ended = most is None or most > len(sizes)
+    assert notes.counts(0)[0] == (size if exhausts and ended else read)
+
+
+def test_outputs_that_are_read_when_all_are_given_may_each_have_read_all() -> None:
+    notes = Notes(levels=[None])
+    first, second = Paired(lambda split, records: [islice(records, 2), islice(records, 1)]).run(0, iter(range(9)), notes, "s", RuntimeError)
+    assert (list(second), list(first)) == ([0], [1, 2])
+    assert notes.columns["s.reads"]().tolist() == [3, 3]
+
+
 def test_a_function_that_answers_each_record_leaves_nothing_to_note() -> None:
     notes = Notes(levels=[None])
     passing = Paired(lambda split, records: (n + 1 for n in records)).run(0, range(1000), notes, "s", RuntimeError)

@@ -44,7 +44,7 @@ class Rounds:
     call only looks for more of these, as far as to the first thing that it gives; when it finds none, the next one goes on, with these records first.
 
     ``exact`` says that what is given is what the job is to give, ``lost`` is called where there may be culprits among records that were let go of, and ``reads`` is
-    told how many records had been read at each output.
+    told how many records had been read when whoever had an output asked for the next one.
     """
 
     def __init__(self, calls: Calls, crashed: Note, exact: bool, lost: Callable[[], None], reads: Reads) -> None:
@@ -77,15 +77,19 @@ class Rounds:
                     if looking:
                         next(given.records, None)
                     else:
-                        left, pulled = source.left, source.pulled
-                        self._reads.begin(lambda: (*coming, sys.maxsize - due))  # noqa: B023 (it is asked while these are what they are)
+                        left, pulled, out = source.left, source.pulled, False
+                        self._reads.begin(lambda: (*coming, sys.maxsize - due, source.read_by_now if out else None))  # noqa: B023 (it is asked while these are what they are)
                         try:
                             for output in given.records:
-                                now = sys.maxsize - source.let_go - len(pulled) if left is None else left()
-                                if now != due:
-                                    self._reads.jump(sys.maxsize - due, sys.maxsize - now)
-                                due = now - 1
-                                yield output
+                                out = True
+                                try:
+                                    yield output
+                                finally:  # whoever had it may have read on through it, as through one of groupby's groups
+                                    out = False
+                                    now = sys.maxsize - source.let_go - len(pulled) if left is None else left()
+                                    if now != due:
+                                        self._reads.jump(sys.maxsize - due, sys.maxsize - now)
+                                    due = now - 1
                         finally:
                             self._reads.end()
                     source.land()
