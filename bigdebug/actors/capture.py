@@ -29,6 +29,9 @@ from bigdebug.actors.tried import Trial
 from bigdebug.errors import ActorError
 from bigdebug.trace.positions import Positions
 
+_LOOKED_AT = 3
+"""Outputs of which it is seen whether they read on in the records: what gives such, does so from its first one on."""
+
 Key = Callable[[Any], Hashable]
 Transform = Callable[..., Iterable[Any]]
 
@@ -66,6 +69,8 @@ class Capture:
         self._paired = Paired(note_inputs=promise.each)
         self._looks: Looks | None = None
         self._broken = self._unseen = ""
+        self._passed: int | None = None
+        self._reads_on = False
 
     def tries(self, some: Sequence[Any] | None, again: bool = False) -> None:
         """Try it on some records, the first ones first; None: they cannot be looked at. ``again``: they are a collection, which one can go through more than once."""
@@ -92,13 +97,8 @@ class Capture:
         if not isinstance(value, ATOMS):
             self.is_unseen("its outputs were taken in another way than one by one")
 
-    @property
-    def is_watched(self) -> bool:
-        """Whether some of the outputs have to be ``seen``."""
-        return self._trial is not None or self._promise.tags is not None
-
     def seen(self) -> Generator[Any, Any, tuple[bool, Any]]:
-        """The outputs, each of which is looked at when it is given: all that have tags, or the first ones of a function that was tried. Whether they are over then, and what was returned."""
+        """The outputs, each of which is looked at when it is given: all that have tags, else the first ones. Whether they are over then, and what was returned."""
         return by_hand(self.given, self._sees, self._has_seen)
 
     def _sees(self, output: Any) -> None:
@@ -106,13 +106,18 @@ class Capture:
             self._trial.sees(output, self._paired.inputs)
         elif self._promise.tags is not None:
             self._tags.note(self._tags.given, self._promise.tags[1](output))
+        self._passed = self._paired.passed if _may_read(output) else None
 
     def _has_seen(self) -> bool:
-        return self._trial is not None and self._trial.enough()
+        """Whether enough of them were looked at. Whoever had the last one asks for the next, and may have read on through it, as through one of groupby's groups."""
+        self._reads_on = self._reads_on or self._passed not in (None, self._paired.passed)
+        if self._trial is not None:
+            return self._trial.enough()
+        return self._promise.tags is None and (self._reads_on or self._paired.given() >= _LOOKED_AT)
 
     def outputs(self) -> Iterator[Any]:
-        """All outputs."""
-        return chain(self.seen(), self.given) if self.is_watched else self.given
+        """All outputs, which are texts."""
+        return chain(self.seen(), self.given) if self._trial is not None or self._promise.tags is not None else self.given
 
     @property
     def answer(self) -> Any:
@@ -154,6 +159,8 @@ class Capture:
 
     def _unpaired(self, count: int | None) -> str:
         """Why what was read does not say what an output was made of; empty if it does."""
+        if self._reads_on and not self._promise.each:
+            return "what it gives reads on in its records, so an output is made of more than what was read before it; give what it has in a list"
         if self._unseen or self._looks is None or not self._looks.again:
             return self._unseen
         if self._promise.each or self._promise.tags:
@@ -179,6 +186,13 @@ class Capture:
                 reads[self._looks.since :] = count
             return since_the_beginning(reads), beside
         return tagged(np.array(self._tags.read, np.int64), np.array(self._tags.given, np.int64), reads), beside
+
+
+def _may_read(output: Any) -> bool:
+    """Whether who has an output may read records through it: else it is a thread of the function's that does, and what it had read before it gave something is what that was made of."""
+    if isinstance(output, tuple | list):
+        return any(isinstance(each, Iterator) for each in output)
+    return not isinstance(output, (*ATOMS, bytes, dict, set, frozenset))
 
 
 def _read(paired: Paired, tags: Tags, promise: Promise, records: Any) -> Iterator[Any]:

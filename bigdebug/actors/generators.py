@@ -130,7 +130,7 @@ def _passing(capture: Capture, begun: AbstractContextManager[Steady], waits: boo
             with capture.failing(actor):
                 if waits:
                     yield
-                over, value = (yield from capture.seen()) if capture.is_watched else (False, None)
+                over, value = yield from capture.seen()
                 if not over:
                     value = yield from capture.given
         except GeneratorExit:

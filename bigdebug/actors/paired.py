@@ -40,6 +40,11 @@ class Paired:
         """Its outputs, as it gives them."""
         return passed(outputs, self._clock if self._note_inputs else self._noted)
 
+    @property
+    def passed(self) -> int:
+        """How many have passed by now, of both sides. To ask the clock moves it: what it shows is read."""
+        return int(repr(self._clock)[len("count("):-1]) - 1
+
     def stop(self) -> None:
         """Nothing passes any more. Questions come afterwards."""
         if self._total < 0:

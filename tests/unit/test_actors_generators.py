@@ -5,6 +5,7 @@ import itertools
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Sequence
 
 import pytest
@@ -63,6 +64,59 @@ def test_an_output_is_made_of_all_that_was_read_before_it(tmp_path_factory, plan
     for n in range(read):
         ahead = step.forward([Located.of(f"item:{step.id}/in", Unit.ROW, [n])])
         assert (ahead[0].positions.tolist() if ahead else []) == [o for o, each in enumerate(wanted) if n in each]
+
+
+def grouped(records):
+    yield from itertools.groupby(records, key=lambda n: n // 4)
+
+
+def views(records):
+    for _, group in grouped(records):
+        yield group
+
+
+def lists(records):
+    for key, group in grouped(records):
+        yield key, list(group)
+
+
+@pytest.mark.parametrize(("function", "read"), [(grouped, lambda each: list(each[1])), (views, list), (lambda records: itertools.groupby(records, key=lambda n: n // 4), lambda each: list(each[1]))])
+def test_outputs_that_read_on_in_the_records_are_made_of_more_than_was_read_before_them(home, function, read):
+    """A group of groupby is read by whoever has it."""
+    given_ = [read(each) for each in actors.generator(function, home=home)(iter(range(12)))]
+    assert given_ == [list(range(n, n + 4)) for n in (0, 4, 8)]
+    (step,) = actors.steps(home)
+    assert "reads on in its records" in step.incomplete[0]
+    with pytest.raises(IncompleteLineageError, match="in a list"):
+        made(step, 3)
+
+
+def test_outputs_of_a_thread_that_reads_ahead_are_made_of_what_was_read_before_them(home):
+    def ahead(records):
+        queue, go_on = [], threading.Semaphore(0)
+
+        def read():
+            for record in records:
+                queue.append(record)
+                go_on.release()
+
+        threading.Thread(target=read).start()
+        for _ in range(12):
+            go_on.acquire()
+            yield queue.pop(0)
+
+    for n in actors.generator(ahead, home=home)(iter(range(12))):
+        time.sleep(0.01 * (n < 3))
+    (step,) = actors.steps(home)
+    assert step.incomplete == ()
+    assert all(n in of for n, of in enumerate(made(step, 12)))
+
+
+def test_a_list_of_a_group_is_made_of_what_was_read(home):
+    assert len(list(actors.generator(lists, home=home)(iter(range(12))))) == 3
+    (step,) = actors.steps(home)
+    assert step.incomplete == ()
+    assert [len(each) for each in made(step, 3)] == [5, 9, 12]
 
 
 def flat(records):

@@ -82,7 +82,7 @@ def test_an_output_that_reads_on_itself_belongs_to_what_it_read(sizes: list[tupl
 
     notes = Notes(levels=[None])
     read, wanted = 0, []
-    for view, (before, within) in zip(islice(Paired(views).run(0, iter(range(size)), notes, "s", RuntimeError), most), sizes):
+    for view, (before, _) in zip(islice(Paired(views).run(0, iter(range(size)), notes, "s", RuntimeError), most), sizes):
         read = min(size, read + before + len(list(view)))
         wanted.append(read)
     assert notes.columns["s.reads"]().tolist() == wanted
