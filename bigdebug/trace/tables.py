@@ -77,7 +77,7 @@ class Kept:
 
 @dataclass(frozen=True)
 class Paired:
-    """``reads[o]`` inputs had been read when output o appeared; it depends on all of them."""
+    """``reads[o]`` inputs had been read for output o, until the next one was asked for; it depends on all of them."""
 
     reads: Positions
 
