@@ -74,3 +74,17 @@ def test_pictures_are_few() -> None:
 def test_what_cannot_be_pickled_stays_as_it_is() -> None:
     total = [0, 0, lambda: 1]
     assert merge_all(counted, total, ["1", "bad", "2"]) == [3, 3, total[2]]
+
+
+def test_a_value_that_answers_what_it_is_asked_with_an_exception_is_merged() -> None:
+    class Odd:
+        def __len__(self) -> int:
+            raise KeyError
+
+        def __reduce__(self) -> Any:
+            raise TypeError
+
+    totals: list[Any] = [[]]
+    odd = Odd()
+    Accumulators(lambda values, value: [*values, value], pickle.dumps).merge(totals, 0, odd)
+    assert totals == [[odd]]

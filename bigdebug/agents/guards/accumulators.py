@@ -14,6 +14,10 @@ _FEWEST = 16
 """Values that are kept to be merged again, before another picture is taken."""
 
 
+_SIZED, _NO_SIZE = frozenset((str, bytes, tuple, list, dict, set, frozenset)), 8
+"""Types that say how long they are, whatever is in them, and what others count: a class of the user's may raise what would be taken for a crash of the merge."""
+
+
 class _Picture:
     """An accumulator as it was, and what has been merged into it since."""
 
@@ -25,16 +29,12 @@ class _Picture:
     def add(self, value: Any) -> None:
         self.since.append(value)
         known = weight(value)
-        self.weight += known if known is not None else getattr(value, "__len__", _no_size)()
+        self.weight += known if known is not None else len(value) if type(value) in _SIZED else _NO_SIZE
 
     @property
     def is_old(self) -> bool:
         """Whether what came since weighs as much as itself."""
         return len(self.since) >= _FEWEST and self.weight + len(self.since) >= len(self.pickled)
-
-
-def _no_size() -> int:
-    return 8
 
 
 class Accumulators:

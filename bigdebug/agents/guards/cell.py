@@ -21,7 +21,7 @@ from multiprocessing.connection import Connection, Pipe
 from typing import IO, Any
 
 from bigdebug.agents.frames import Dumps
-from bigdebug.agents.guards.crash import Raised, raised_as
+from bigdebug.agents.guards.crash import Raised, StandIn, raised_as
 from bigdebug.agents.guards.flight import WorkerEnded
 from bigdebug.agents.guards.inflight import KEPT_BYTES, crashes
 from bigdebug.agents.guards.signal import Signal
@@ -34,7 +34,7 @@ class CellError(Signal):
     """There is no cell, or something cannot be pickled and cross to it: no crash of the user's."""
 
 
-class Elsewhere(Exception):
+class Elsewhere(StandIn):
     """What was raised in another process. There is a class of it for each class there."""
 
     def __init__(self, raised: Raised) -> None:

@@ -93,8 +93,17 @@ def _printed(lines: tuple[Line, ...]) -> str:
     return "".join(StackSummary.from_list([FrameSummary(*line[:3], line=line.code or None) for line in lines]).format())
 
 
+def _stood_for(problem: BaseException) -> Raised | None:
+    """What a stand-in is told as; None of anything else, of which no attribute is asked: its class may answer whatever it likes."""
+    told: Raised | None = vars(problem)["raised"] if issubclass(type(problem), StandIn) else None
+    return told
+
+
 def name_of(problem: BaseException) -> str:
     """The name of the exception's class, as a traceback has it."""
+    known_as = _stood_for(problem)
+    if known_as is not None:
+        return known_as.exception
     kind = type(problem)
     return kind.__qualname__ if kind.__module__ in ("builtins", "__main__") else f"{kind.__module__}.{kind.__qualname__}"
 
@@ -108,14 +117,20 @@ def message_of(problem: BaseException) -> str:
     return text if len(text) <= 2_000 else f"{text[:1_997]}..."
 
 
+class StandIn(Exception):
+    """Stands for what was raised somewhere else, or before: ``raised`` is what is told of it."""
+
+    raised: Raised
+
+
 def raised_as(problem: BaseException) -> Raised:
     """What was raised, without the frames of whoever called the user's function."""
-    known = getattr(problem, "raised", None)
-    if isinstance(known, Raised):
-        return known
+    known_as = _stood_for(problem)
+    if known_as is not None:
+        return known_as
     frames: list[FrameType] = []
     place: list[int] = []
-    trace = problem.__traceback__
+    trace = vars(BaseException)["__traceback__"].__get__(problem)
     while trace is not None:
         frames.append(trace.tb_frame)
         place += id(trace.tb_frame.f_code), trace.tb_lineno

@@ -21,7 +21,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from bigdebug.agents.guards.crash import Line, raised_at
+from bigdebug.agents.guards.crash import Line, StandIn, raised_at
 from bigdebug.agents.guards.signal import Signal
 
 _SLOT = struct.Struct("<qqqq")
@@ -40,7 +40,7 @@ ENDED = "WorkerEnded"
 """The name under which it is told."""
 
 
-class WorkerEnded(Exception):
+class WorkerEnded(StandIn):
     """The process ended while it was in a call. ``told`` is what Python's fault handler wrote last."""
 
     def __init__(self, told: str) -> None:

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from bigdebug.agents.copies import copied_or_same
 from bigdebug.agents.frames import Dumps
 from bigdebug.agents.guards.cell import elsewhere
-from bigdebug.agents.guards.crash import Place, Raised, raised_as
+from bigdebug.agents.guards.crash import Place, Raised, StandIn, raised_as
 from bigdebug.agents.guards.expected import Expected, Known
 from bigdebug.agents.guards.flight import Flight
 from bigdebug.agents.guards.guard import Guard
@@ -134,7 +134,7 @@ class Policy:
         return cls(Choice(*otherwise), known, {operator: Choice(*choice) for operator, choice in by.items()}, most, letters, dumps, moved)
 
 
-class UnrepairedError(Exception):
+class UnrepairedError(StandIn):
     """Stands for what a function raised, where the repair of the record raised something itself."""
 
     def __init__(self, problem: BaseException, worse: BaseException) -> None:

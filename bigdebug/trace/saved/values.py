@@ -50,8 +50,8 @@ def _plain(value: Any, depth: int) -> Any:
         return {"decimal": str(value)}
     if kind in (datetime.date, datetime.datetime) and getattr(value, "tzinfo", None) is None and not getattr(value, "fold", 0):
         return {kind.__name__: value.isoformat()}
-    fields = getattr(value, "__fields__", None)
-    if kind.__name__ == "Row" and isinstance(fields, list):
+    fields = getattr(value, "__fields__", None) if kind.__name__ == "Row" else None  # others may answer with any exception
+    if isinstance(fields, list):
         return {"row": [[str(name) for name in fields], [_plain(item, depth + 1) for item in value]]}
     raise TypeError(f"{kind} is not plain")
 
