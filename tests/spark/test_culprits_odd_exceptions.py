@@ -1,14 +1,156 @@
-"""Crash culprits of functions that raise odd exceptions: one that answers what it is asked with another (FEATURES B1)."""
+"""Crash culprits of functions that raise odd exceptions: one object again and again, or one that answers what it is asked with another (FEATURES B1)."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from typing import Any
 
+import pandas as pd
 import pytest
 from pyspark.sql import functions as F
 
+from tests.spark.test_culprits import culprits_of
 from tests.spark.test_sql_culprits import culprits_of as culprits_of_query
 
+NOT_FOUND = ValueError("not found")
 BAD = (2, 5)
+
+
+def fail(x: int) -> None:
+    raise NOT_FOUND
+
+
+def plainly(x: int) -> int:
+    if x in BAD:
+        raise NOT_FOUND
+    return x
+
+
+def nested(x: int) -> int:
+    def within() -> int:
+        return plainly(x)
+
+    return within()
+
+
+def from_another(x: int) -> int:
+    try:
+        return 1 // (x not in BAD)
+    except ZeroDivisionError as problem:
+        raise NOT_FOUND from problem
+
+
+def raised_again(x: int) -> int:
+    caught = None
+    try:
+        plainly(x)
+    except ValueError as problem:
+        caught = problem
+    if caught is not None:
+        raise caught
+    return x
+
+
+def caught_before(x: int) -> int:
+    """The object has been raised on records that are fine, too, and been caught."""
+    with suppress(ValueError):
+        fail(x)
+    return plainly(x)
+
+
+def _stop(x: int) -> Iterator[int]:
+    yield x
+    fail(x)
+
+
+def caught_before_in_a_generator(x: int) -> int:
+    for _ in _caught(x):
+        pass
+    return plainly(x)
+
+
+def _caught(x: int) -> Iterator[int]:
+    with suppress(ValueError):
+        yield from _stop(x)
+
+
+def through_a_generator(x: int) -> int:
+    return sum(plainly(each) for each in [x])
+
+
+def in_a_thread(x: int) -> int:
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(plainly, x).result()
+
+
+FUNCTIONS = [plainly, nested, from_another, raised_again, caught_before, caught_before_in_a_generator, through_a_generator, in_a_thread]
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_one_exception_object_raised_on_several_records_is_told_of_each(function: Callable[[int], int], dbg: Any) -> None:
+    found = culprits_of(dbg, dbg.context.parallelize(range(8), 1).map(function).collect)
+    assert [(c.record, c.locals["x"]) for c in found] == [(2, "2"), (5, "5")]
+    assert found[0].user_line == found[1].user_line
+    assert found[0].traceback == found[1].traceback
+    assert [count for count, *_ in found.table().rows] == ["2"], "they are of one cause"
+
+
+def test_one_exception_object_raised_in_a_helper_is_told_at_the_line_that_called_it(dbg: Any) -> None:
+    def check(x: int) -> int:
+        if x == BAD[0]:
+            fail(x)
+        if x == BAD[1]:
+            fail(x)
+        return x
+
+    first, second = culprits_of(dbg, dbg.context.parallelize(range(8), 1).map(check).collect)
+    assert (first.traceback.count("File "), second.traceback.count("File ")) == (2, 2)
+    assert first.traceback != second.traceback
+    assert first.user_line == second.user_line
+
+
+def one_by_one(records: Iterable[int]) -> Iterator[int]:
+    for x in records:
+        yield plainly(x)
+
+
+def all_at_once(records: Iterable[int]) -> list[int]:
+    return [plainly(x) for x in list(records)]
+
+
+@pytest.mark.parametrize(("function", "last"), [(one_by_one, 5), (one_by_one, 8), (all_at_once, 8)])
+def test_one_exception_object_in_functions_over_iterators(function: Callable[[Iterable[int]], Any], last: int, dbg: Any) -> None:
+    found = culprits_of(dbg, dbg.context.parallelize(range(last + 1), 1).mapPartitions(function).collect)
+    assert [(c.record, c.locals["x"]) for c in found] == [(2, "2"), (5, "5")]
+
+
+def test_a_job_goes_on_from_one_exception_object(dbg: Any) -> None:
+    with dbg.capture(on_crash="skip") as run:
+        assert dbg.context.parallelize(range(8), 1).map(plainly).collect() == [0, 1, 3, 4, 6, 7]
+    assert [(c.record, c.locals["x"]) for c in run.culprits] == [(2, "2"), (5, "5")]
+
+
+def _columns(values: pd.Series) -> pd.Series:
+    return values.map(plainly)
+
+
+QUERIES: dict[str, Callable[[Any], Any]] = {
+    "a function of rows": lambda ids: ids.select(F.udf(plainly, "int", useArrow=False)("id").alias("n")),
+    "over Arrow": lambda ids: ids.select(F.udf(plainly, "int", useArrow=True)("id").alias("n")),
+    "a function of columns": lambda ids: ids.select(F.pandas_udf(_columns, "int")("id").alias("n")),
+    "a function over batches": lambda ids: ids.mapInPandas(lambda batches: (pd.DataFrame({"n": _columns(batch["id"])}) for batch in batches), "n int"),
+    "a function of groups": lambda ids: ids.groupBy("id").applyInPandas(lambda group: pd.DataFrame({"n": _columns(group["id"])}), "n int"),
+}
+
+
+@pytest.mark.parametrize("way", QUERIES)
+def test_one_exception_object_raised_on_several_rows_is_told_of_each(way: str, dbg: Any, spark: Any) -> None:
+    ids = spark.createDataFrame([(i,) for i in (*range(8), 2)], "id int").coalesce(1)
+    found = culprits_of_query(dbg, QUERIES[way](ids))
+    assert sorted((c.record.id, c.locals["x"]) for c in found) == [(2, "2"), (2, "2"), (5, "5")]
+
+
+# ---- exceptions that answer with exceptions ---------------------------------------------------------------------
 
 
 class Fields(Exception):

@@ -12,10 +12,12 @@ import os
 import sysconfig
 import traceback
 from collections.abc import Sequence
+from dis import opname
+from inspect import CO_GENERATOR
 from itertools import dropwhile, islice, takewhile
 from pathlib import Path
 from traceback import FrameSummary, StackSummary
-from types import CodeType, FrameType
+from types import CodeType, FrameType, TracebackType
 from typing import NamedTuple
 
 from bigdebug.shown import masked, shown
@@ -124,17 +126,20 @@ class StandIn(Exception):
 
 
 def raised_as(problem: BaseException) -> Raised:
-    """What was raised, without the frames of whoever called the user's function."""
+    """What was raised, without the frames of whoever called the user's function, and those of an earlier call that raised the same object."""
     known_as = _stood_for(problem)
     if known_as is not None:
         return known_as
     frames: list[FrameType] = []
     place: list[int] = []
-    trace = vars(BaseException)["__traceback__"].__get__(problem)
+    trace, before = vars(BaseException)["__traceback__"].__get__(problem), None
     while trace is not None:
-        frames.append(trace.tb_frame)
-        place += id(trace.tb_frame.f_code), trace.tb_lineno
-        trace = trace.tb_next
+        frame = trace.tb_frame
+        if before is not None and frame.f_back is not frames[-1] and _of_earlier_call(frame, before, frames):
+            break
+        frames.append(frame)
+        place += id(frame.f_code), trace.tb_lineno
+        before, trace = trace, trace.tb_next
     known = _TRACES.get(tuple(place))
     if known is None:
         known = _told(frames, place[1::2])
@@ -164,8 +169,34 @@ _MOST_TRACES, _DEEP = 1_000, 100
 """How many are kept, and of how many frames at most."""
 
 
+def _of_earlier_call(frame: FrameType, before: TracebackType, frames: Sequence[FrameType]) -> bool:
+    """Whether a frame that the last of ``frames`` has not called, which stands ``before`` it in a traceback, is of an earlier call of the user's function.
+
+    An object that is raised again keeps its traceback, behind the frames of the new one. Where these were called by whoever calls the function, they tell of
+    another record. They belong to this call where it raises what it has caught, or what a thread of its has.
+    """
+    called = next((each for each in frames if not _is_calling(each)), None)
+    outer: FrameType | None = frame
+    while called is not None and outer is not None and outer is not called:
+        if outer.f_code.co_filename.startswith(_HERE):
+            return True
+        frame, outer = outer, outer.f_back
+    # Of a generator that has ended nobody knows who called it.
+    return called is not None and outer is None and bool(frame.f_code.co_flags & CO_GENERATOR) and _raises(before)
+
+
+def _raises(entry: TracebackType) -> bool:
+    """Whether a frame has raised by itself, and not called what did."""
+    return opname[entry.tb_frame.f_code.co_code[entry.tb_lasti]] == "RAISE_VARARGS"
+
+
+def _is_calling(frame: FrameType) -> bool:
+    """Whether a frame is one of those that call a function of the user, if no such function stands before it."""
+    return _calls(frame.f_code.co_filename) or frame.f_code.co_filename == functools.__file__
+
+
 def _told(frames: Sequence[FrameType], numbers: Sequence[int]) -> _Trace:
-    calling = sum(1 for _ in takewhile(lambda frame: _calls(frame.f_code.co_filename) or frame.f_code.co_filename == functools.__file__, frames))
+    calling = sum(1 for _ in takewhile(_is_calling, frames))
     first = max(calling, len(frames) - DEEPEST)
     lines = tuple(_line(frame, number or 0) for frame, number in zip(frames[first:], numbers[first:], strict=True))
     return _Trace(first, lines, _own(lines), tuple(frame.f_code for frame in frames))

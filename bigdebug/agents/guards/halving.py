@@ -10,6 +10,8 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
+from bigdebug.agents.guards.cell import as_elsewhere
+
 Crashing = Callable[[Sequence[int]], BaseException | None]
 """What a function raises on the records at some places, in their order; None if nothing."""
 
@@ -80,7 +82,7 @@ def culprits(crash: Crashing, places: Sequence[int], problem: BaseException, ali
         if unknown and alike is not None:
             alone = {**alone, **alike(alone)}
         for place, own in alone.items():
-            yield Found(int(place), own, 1)
+            yield Found(int(place), own if own is not raised else _told_now(crash, place, own), 1)
         left = _without(left, sorted(alone))
         within = left[int(np.searchsorted(left, behind, side="right")):]
         others = crash(within) if len(within) else None
@@ -90,6 +92,11 @@ def culprits(crash: Crashing, places: Sequence[int], problem: BaseException, ali
         if others is None:
             return
         raised, alone = others, {}
+
+
+def _told_now(crash: Crashing, place: int, problem: BaseException) -> BaseException:
+    """What stands for a crash of a function that raises one and the same object: what that tells of one record is gone with the next one."""
+    return as_elsewhere(crash([place]) or problem)
 
 
 def _company(crash: Crashing, places: Sequence[int], most: int, kind: type[BaseException]) -> list[int]:
