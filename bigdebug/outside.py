@@ -15,12 +15,16 @@ from types import CellType, CodeType, FrameType, FunctionType, MethodType
 from typing import Any, NamedTuple
 
 
+class Signal(BaseException):
+    """What our own code says to whoever runs a step, past the user's code, which may catch exceptions: no crash, and no Exception."""
+
+
 def from_outside(error: BaseException, interrupted: bool = True) -> bool:
     """Whether an exception that is handled is meant for the program, wherever it came: its user interrupts it, an alarm that he set is over, also in a group, or where a library raises another
     exception from that, or another thread throws it into this one. Takes some microseconds, and 50 where it comes from a function that whoever handles it called.
     Not ``interrupted``: nobody interrupts this process, and who raises a KeyboardInterrupt here does so himself.
     """
-    if _thrown(error):
+    if issubclass(type(error), Signal) or _thrown(error):
         return True
     todo, seen = [error], set[int]()
     handlers: list[_Handler] | None = None
@@ -29,14 +33,15 @@ def from_outside(error: BaseException, interrupted: bool = True) -> bool:
         if id(told) in seen:
             continue
         seen.add(id(told))
-        if interrupted and isinstance(told, KeyboardInterrupt):
+        if interrupted and issubclass(type(told), KeyboardInterrupt):
             return True
-        frames = [frame for frame, _ in traceback.walk_tb(told.__traceback__)][told is error :]  # the first one handles it now
+        frames = [frame for frame, _ in traceback.walk_tb(_held(told, "__traceback__"))][told is error :]  # the first one handles it now
         if frames:
             handlers = list(_handlers()) if handlers is None else handlers
             if any(_handles(frame, each) for frame in frames for each in handlers):
                 return True
-        todo += [told.__cause__] if told.__cause__ is not None else []
+        cause = _held(told, "__cause__")
+        todo += [cause] if cause is not None else []
         todo += told.exceptions if _is_group(type(told)) else ()  # type: ignore[attr-defined]
     return False
 
@@ -44,11 +49,16 @@ def from_outside(error: BaseException, interrupted: bool = True) -> bool:
 def said(error: BaseException) -> str:
     """What an exception says, whatever its ``__str__`` does; but what that raises from outside is raised."""
     try:
-        return str(error)
-    except Exception as worse:  # it is the user's code that runs here
+        return "".join([str(error)])  # no class derived from it, whose methods are the user's
+    except BaseException as worse:  # it is the user's code that runs here
         if from_outside(worse):
             raise
         return f"<{type(error).__name__} whose str raised {type(worse).__name__}>"
+
+
+def _held(error: BaseException, name: str) -> Any:
+    """What an exception holds, whatever its class answers to who asks for it."""
+    return vars(BaseException)[name].__get__(error)
 
 
 def _is_group(kind: type) -> bool:
@@ -148,7 +158,7 @@ def _thrown(error: BaseException) -> bool:
     """Whether no code raised it, and none of C's can have. (Python makes what is thrown into a thread of its class alone. What is raised in C has a text, and is Python's, or of a class of its own,
     mostly.)
     """
-    kind, last, args = type(error), error.__traceback__, vars(BaseException)["args"].__get__(error)
+    kind, last, args = type(error), _held(error, "__traceback__"), _held(error, "args")
     module = str(kind.__module__)
     of_python = module.partition(".")[0] in sys.stdlib_module_names and kind is not TimeoutError
     if of_python or (args and isinstance(error, Exception)) or last is None or _is_of_c(module):

@@ -10,6 +10,8 @@ from collections.abc import Callable, Collection, Iterable
 from itertools import islice
 from typing import Any
 
+from bigdebug.outside import from_outside
+
 LONGEST = 2_000
 """Characters that a value is shown with at most, and values within it that are asked for theirs."""
 
@@ -52,7 +54,7 @@ _PLAIN = {str, int, float, bool, type(None)}
 def shown(value: Any) -> str:
     """``repr(value)`` if that is short; else as much of it as a reader needs, with ``...`` where something is left out.
 
-    An object whose own ``__repr__`` raises is shown by its type and the error. The answer is a plain str, whatever
+    An object whose own ``__repr__`` raises is shown by its type and the error, but what that raises from outside is raised. The answer is a plain str, whatever
     ``__repr__`` gave: the methods of a subclass could lie to those who escape it.
     """
     kind = type(value)
@@ -115,7 +117,9 @@ class _Bounded(reprlib.Repr):
                 return _frame(x) if _is_frame(kind) else _shortened(masked(repr(x)))
             text: str = getattr(self, f"repr_{walked}")(x, level)
             return text
-        except Exception as error:  # it is the user's code that runs here
+        except BaseException as error:  # it is the user's code that runs here, and libraries of his panic
+            if from_outside(error):
+                raise
             return f"<{_name(kind)} whose repr raised {_name(type(error))}>"
 
     def repr_str(self, x: str, level: int) -> str:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from bigdebug.agents.guards.crash import message_of, name_of
+from bigdebug.outside import from_outside
 from bigdebug.shown import shown
 
 
@@ -18,7 +19,9 @@ def letter(operator: int, partition: int | None, position: int | None, record: A
     """A record that an operator crashed on, and what it raised."""
     try:
         pickled = base64.b64encode(pickle.dumps(record)).decode()
-    except Exception:  # its text is what is left of it
+    except BaseException as problem:  # its text is what is left of it
+        if from_outside(problem):
+            raise
         pickled = None
     return json.dumps({
         "operator": operator, "partition": partition, "position": position, "record": shown(record),

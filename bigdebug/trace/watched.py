@@ -11,6 +11,7 @@ from html import escape
 from typing import Any
 
 from bigdebug.graph import CallSite, Operator
+from bigdebug.outside import from_outside, said
 from bigdebug.shown import plain, shown
 from bigdebug.trace.culprit import Described
 from bigdebug.trace.sourced import Sourced
@@ -22,8 +23,10 @@ def unpickled(pickled: bytes | None, text: str) -> Any:
         return Described(text)
     try:
         return pickle.loads(pickled)
-    except Exception as problem:  # it is the user's code that runs here
-        return Described(f"<{text or 'a record'} that cannot be unpickled here: {type(problem).__name__}: {problem}>")
+    except BaseException as problem:  # it is the user's code that runs here, and libraries of his panic
+        if from_outside(problem):
+            raise
+        return Described(f"<{text or 'a record'} that cannot be unpickled here: {type(problem).__name__}: {said(problem)}>")
 
 
 @dataclass(frozen=True, repr=False, eq=False)

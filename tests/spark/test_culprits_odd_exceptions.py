@@ -1,4 +1,5 @@
-"""Crash culprits of functions that raise odd exceptions: one object again and again, or one that answers what it is asked with another (FEATURES B1)."""
+"""Crash culprits of functions that raise odd exceptions: one object again and again, or one that answers what it is asked with another;
+and of data that cannot be looked at (FEATURES B1)."""
 
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -194,3 +195,60 @@ def culprits_of_any(dbg: Any, job: Callable[[], Any]) -> Any:
     with pytest.raises(Exception), dbg.capture() as run:  # noqa: B017, PT011
         job()
     return run.culprits
+
+
+# ---- what panics where it is looked at ----------------------------------------------------------------------------
+
+
+class Panic(BaseException):
+    """As libraries in Rust raise it."""
+
+
+class Unseen:
+    def __repr__(self) -> str:
+        raise Panic
+
+    def __reduce__(self) -> Any:
+        raise Panic
+
+
+class Unsayable(Exception):
+    def __str__(self) -> str:
+        raise Panic
+
+
+def with_a_local(x: int) -> int:
+    held = Unseen()
+    if x in BAD:
+        raise ValueError(type(held))
+    return x
+
+
+def with_a_text(x: int) -> int:
+    if x in BAD:
+        raise Unsayable
+    return x
+
+
+@pytest.mark.parametrize(("function", "message"), [(with_a_local, "Unseen"), (with_a_text, "<Unsayable whose str raised Panic>")])
+def test_what_panics_where_it_is_shown_is_told_as_that(function: Callable[[int], int], message: str, dbg: Any, spark: Any) -> None:
+    numbers = dbg.context.parallelize(range(8), 1)
+    found = culprits_of_any(dbg, numbers.map(function).collect)
+    assert [(c.record, c.locals["x"]) for c in found] == [(2, "2"), (5, "5")]
+    assert message in found[0].message
+    with dbg.capture(on_crash="skip"):
+        assert numbers.map(function).collect() == [0, 1, 3, 4, 6, 7]
+    rows = spark.range(8).coalesce(1).select(F.udf(lambda x: function(x), "long", useArrow=False)("id"))  # noqa: PLW0108 (of which PySpark reads no types)
+    assert [c.record.id for c in culprits_of_query(dbg, rows)] == [*BAD]
+
+
+def refused(records: Iterable[tuple[int, Unseen]]) -> Iterator[int]:
+    for x, _ in records:
+        yield plainly(x)
+
+
+def test_records_that_panic_where_they_are_pickled_are_told_by_a_text(dbg: Any) -> None:
+    pairs = dbg.context.parallelize(range(8), 1).map(lambda x: (x, Unseen()))
+    for job in (pairs.map(lambda pair: plainly(pair[0])).collect, pairs.mapPartitions(refused).collect):
+        found = culprits_of_any(dbg, job)
+        assert [(repr(c.record), [s.record for s in c.sources]) for c in found] == [(f"({x}, <Unseen whose repr raised Panic>)", [x]) for x in BAD]

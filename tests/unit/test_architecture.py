@@ -15,7 +15,8 @@ LONGEST = 700
 
 # Lowest first. A module may import what stands on lower floors; on its own floor, only its own unit.
 FLOORS = [
-    {"shown", "outside"},
+    {"outside"},
+    {"shown"},
     {"errors"},
     {"model"},
     {"graph", "store"},

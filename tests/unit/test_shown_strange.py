@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import signal
 import sys
 from typing import Any
 
@@ -25,8 +26,14 @@ def repr_that_raises(error: BaseException) -> Any:
     return type("Trouble", (), {"__repr__": raising})()
 
 
-@pytest.mark.parametrize("error", [ValueError("no"), RecursionError(), StopIteration(), MemoryError(), Exception(), AssertionError()])
-def test_an_error_of_the_users_repr_is_shown_in_its_place(error: Exception) -> None:
+class Panic(BaseException):
+    """As libraries in Rust raise it."""
+
+
+@pytest.mark.parametrize(
+    "error", [ValueError("no"), RecursionError(), StopIteration(), MemoryError(), Exception(), AssertionError(), Panic("no"), SystemExit(3), GeneratorExit()],
+)
+def test_an_error_of_the_users_repr_is_shown_in_its_place(error: BaseException) -> None:
     text = f"<Trouble whose repr raised {type(error).__name__}>"
     trouble = repr_that_raises(error)
     assert shown(trouble) == text
@@ -36,6 +43,20 @@ def test_an_error_of_the_users_repr_is_shown_in_its_place(error: Exception) -> N
 def test_a_stop_of_the_users_is_obeyed() -> None:
     with pytest.raises(KeyboardInterrupt):
         shown(repr_that_raises(KeyboardInterrupt()))
+
+
+@pytest.mark.parametrize("error", [TimeoutError, SystemExit])
+def test_what_a_signal_raises_in_a_repr_is_obeyed(error: type[BaseException]) -> None:
+    def over(number: int, frame: Any) -> None:
+        raise error
+
+    trouble = type("Slow", (), {"__repr__": lambda self: signal.raise_signal(signal.SIGUSR1)})()
+    before = signal.signal(signal.SIGUSR1, over)
+    try:
+        with pytest.raises(error):
+            shown([trouble])
+    finally:
+        signal.signal(signal.SIGUSR1, before)
 
 
 class Liar(str):

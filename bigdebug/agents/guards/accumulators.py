@@ -94,7 +94,7 @@ class Accumulators:
     def _taken(self, number: int, accumulator: Any) -> _Picture | None:
         try:
             picture = self._pictures[number] = _Picture(self._dumps(accumulator))
-        except Exception:  # it need not be picklable
+        except crashes():  # it need not be picklable
             self._pictures.pop(number, None)
             return None
         return picture

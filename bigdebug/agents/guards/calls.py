@@ -15,7 +15,7 @@ from bigdebug.agents.guards.cell import Cell
 from bigdebug.agents.guards.code import crash_of
 from bigdebug.agents.guards.crash import raised_as
 from bigdebug.agents.guards.inflight import NO_RECORD, InFlight, crashes
-from bigdebug.agents.guards.signal import Signal
+from bigdebug.outside import Signal
 
 _ASKED = 20
 """Records on each of which a function is called, to find out whether it crashes on any."""

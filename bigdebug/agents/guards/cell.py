@@ -24,7 +24,7 @@ from bigdebug.agents.frames import Dumps
 from bigdebug.agents.guards.crash import Raised, StandIn, raised_as
 from bigdebug.agents.guards.flight import WorkerEnded
 from bigdebug.agents.guards.inflight import KEPT_BYTES, crashes
-from bigdebug.agents.guards.signal import Signal
+from bigdebug.outside import Signal
 
 _LOOKS = 0.5
 """Seconds between two looks of a cell for who made it."""
@@ -54,7 +54,7 @@ def elsewhere(raised: Raised) -> Elsewhere:
 
 def as_elsewhere(problem: BaseException) -> BaseException:
     """An exception of this process as if it had been raised in another one, so that both compare."""
-    return problem if isinstance(problem, Elsewhere | WorkerEnded) else elsewhere(raised_as(problem))
+    return problem if issubclass(type(problem), (Elsewhere, WorkerEnded)) else elsewhere(raised_as(problem))
 
 
 class Cell:
@@ -74,7 +74,7 @@ class Cell:
         assert self._ours is not None
         try:
             asked = self._dumps((method, given, named))
-        except Exception as problem:
+        except crashes() as problem:
             raise CellError(f"what a function is given cannot be pickled: {problem}") from problem
         try:
             self._ours.send_bytes(asked)
@@ -155,7 +155,7 @@ def _outlive(owner: int) -> None:
 def _answer(make: Callable[[], Any], made: list[Any], dumps: Dumps, asked: bytes) -> bytes:
     try:
         method, given, named = pickle.loads(asked)
-    except Exception as problem:  # whatever it is, it is no crash of the user's
+    except crashes() as problem:  # whatever it is, it is no crash of the user's
         return pickle.dumps((None, str(problem), None))
     try:
         made += [] if made else [make()]
@@ -165,7 +165,7 @@ def _answer(make: Callable[[], Any], made: list[Any], dumps: Dumps, asked: bytes
         return pickle.dumps((raised_as(problem), None, None))
     try:
         return dumps((None, None, value))
-    except Exception as problem:  # whatever it is, it is no crash of the user's
+    except crashes() as problem:  # whatever it is, it is no crash of the user's
         return pickle.dumps((None, str(problem), None))
 
 

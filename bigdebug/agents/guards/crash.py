@@ -20,6 +20,7 @@ from traceback import FrameSummary, StackSummary
 from types import CodeType, FrameType, TracebackType
 from typing import NamedTuple
 
+from bigdebug.outside import said
 from bigdebug.shown import masked, shown
 
 DEEPEST = 20
@@ -112,10 +113,7 @@ def name_of(problem: BaseException) -> str:
 
 def message_of(problem: BaseException) -> str:
     """What the exception says, in as many characters as a reader needs, whatever its ``__str__`` does."""
-    try:
-        text = masked(str(problem))
-    except Exception as worse:  # it is the user's code that runs here
-        return f"<{name_of(problem)} whose str raised {name_of(worse)}>"
+    text = masked(said(problem))
     return text if len(text) <= 2_000 else f"{text[:1_997]}..."
 
 

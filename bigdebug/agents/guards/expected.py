@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from bigdebug.agents.frames import Dumps
 from bigdebug.agents.guards.crash import Place
+from bigdebug.outside import from_outside
 from bigdebug.shown import shown
 
 _ADDRESS = re.compile(r"\b0x[0-9a-fA-F]+")
@@ -91,19 +92,25 @@ class Expected:
             return True
         try:
             return known.record is not None and bool(pickle.loads(known.record) == record)
-        except Exception:  # it is the user's code that compares
+        except BaseException as problem:  # it is the user's code that compares
+            if from_outside(problem):
+                raise
             return False
 
     def _key(self, record: Any) -> tuple[bytes | None, str | None]:
         try:
             return self._dumps(record), None
-        except Exception:  # it need not be picklable
+        except BaseException as problem:  # it need not be picklable
+            if from_outside(problem):
+                raise
             return None, shown(record)
 
     def _again(self, record: bytes | None, text: str | None) -> tuple[bytes | None, str | None]:
         try:
             return (None, text) if record is None else self._key(pickle.loads(record))
-        except Exception:  # what can be pickled need not be readable
+        except BaseException as problem:  # what can be pickled need not be readable
+            if from_outside(problem):
+                raise
             return record, None
 
 

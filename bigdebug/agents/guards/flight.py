@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from bigdebug.agents.guards.crash import Line, StandIn, raised_at
-from bigdebug.agents.guards.signal import Signal
+from bigdebug.outside import Signal
 
 _SLOT = struct.Struct("<qqqq")
 """Whether a function is in a call, when that began, which one of its calls it is, and the digest of what it was given."""

@@ -85,7 +85,7 @@ class Guard:
     def _pickled(self, record: Any) -> bytes | None:
         try:
             return self.dumps(record)
-        except Exception:  # a record that lives inside a stage need not be picklable
+        except crashes():  # a record that lives inside a stage need not be picklable
             return None
 
 

@@ -11,6 +11,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Protocol
 
 from bigdebug.agents.frames import Dumps
+from bigdebug.outside import from_outside
 
 if TYPE_CHECKING:
     from bigdebug.agents.guards.inflight import InFlight
@@ -50,7 +51,9 @@ class Plainly:
     def __call__(self, record: Any) -> bytes:
         try:
             return pickle.dumps(record)
-        except Exception:  # a class, or a function, that is no module's
+        except BaseException as problem:  # a class, or a function, that is no module's
+            if from_outside(problem):
+                raise
             return self.others(record)
 
 
@@ -94,7 +97,9 @@ class HeldRecord(tuple[Any, bytes]):
         """The record as it was; as it is now, if its pickle cannot be read."""
         try:
             return pickle.loads(self[1])
-        except Exception:  # what an exception class is made of need not be what it is called with
+        except BaseException as problem:  # what an exception class is made of need not be what it is called with
+            if from_outside(problem):
+                raise
             return self[0]
 
 
@@ -133,7 +138,9 @@ class Holding:
             return record
         try:
             return pickled(record)
-        except Exception:  # it may have to be pickled with its class
+        except BaseException as problem:  # it may have to be pickled with its class
+            if from_outside(problem):
+                raise
             self._never.add(kind)
             return record
 
@@ -155,7 +162,9 @@ class Holding:
             return known
         try:
             return len(dumps(held))
-        except Exception:  # it need not be picklable
+        except BaseException as problem:  # it need not be picklable
+            if from_outside(problem):
+                raise
             return 1024
 
     def confirm(self) -> None:

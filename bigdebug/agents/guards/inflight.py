@@ -14,8 +14,8 @@ from bigdebug.agents.frames import Dumps
 from bigdebug.agents.guards.expected import Expected
 from bigdebug.agents.guards.flight import Flight, WorkerEnded
 from bigdebug.agents.guards.held import Holding, Pulled
-from bigdebug.agents.guards.signal import Signal
 from bigdebug.agents.segments import Tally
+from bigdebug.outside import Signal
 
 _NO_CRASHES = (KeyboardInterrupt, GeneratorExit, Signal)
 

@@ -11,8 +11,8 @@ from typing import Any
 from bigdebug.agents.guards.held import HeldRecord, Holding, given, is_plain, pickled
 from bigdebug.agents.guards.pure import is_constant
 from bigdebug.agents.guards.repeatable import Repeatable
-from bigdebug.agents.guards.signal import Signal
 from bigdebug.agents.segments import Filter, Map, Step
+from bigdebug.outside import Signal, from_outside
 
 _TRIAL = 1_000
 """Records that are pickled before any is made again."""
@@ -122,7 +122,9 @@ class ByInput(Holding):
             return super().__call__(record)
         try:
             return pickled(record)
-        except Exception:  # not as it is: that would be taken for an input
+        except BaseException as problem:  # not as it is: that would be taken for an input
+            if from_outside(problem):
+                raise
             return HeldRecord((record, b""))
 
     def given(self, held: Any) -> Any:

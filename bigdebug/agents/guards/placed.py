@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING, Any
 
 from bigdebug.agents.frames import Dumps
 from bigdebug.agents.guards.held import PLAIN, Holding, Pulled, is_plain
-from bigdebug.agents.guards.signal import Signal
 from bigdebug.agents.notes import Notes
 from bigdebug.agents.readers import Shuffled, Spooled
 from bigdebug.agents.segments import Tally
 from bigdebug.agents.spool import Spool
+from bigdebug.outside import Signal
 
 if TYPE_CHECKING:
     from typing import Self

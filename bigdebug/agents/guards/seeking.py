@@ -31,7 +31,7 @@ class Seeking(Deciding):
         self, operator: int, segment: int, position: int | None, given: Any, problem: BaseException, met: Any = NO_RECORD,
         again: bool = False, replaces: bool = False,
     ) -> Instead:
-        if isinstance(problem, WorkerEnded):  # from that no policy goes on
+        if issubclass(type(problem), WorkerEnded):  # from that no policy goes on
             self._seen[operator, position] += not again
         else:
             try:
