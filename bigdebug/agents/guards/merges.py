@@ -5,27 +5,19 @@ from __future__ import annotations
 import pickle
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from operator import itemgetter
 from typing import Any
 
 from bigdebug.agents.frames import Dumps
 from bigdebug.agents.groups import Sorted
 from bigdebug.agents.guards.accumulators import Accumulators
 from bigdebug.agents.guards.expected import NOTHING, Expected
-from bigdebug.agents.guards.inflight import NO_RECORD, Note, crashes
+from bigdebug.agents.guards.inflight import Note, crashes
+from bigdebug.agents.guards.sorting import Keyed, in_order
 from bigdebug.agents.merge import Combine, Sort
 from bigdebug.agents.notes import Notes
 from bigdebug.agents.passes import NOBODY, Passes
 from bigdebug.agents.segments import Leaked
 from bigdebug.agents.spool import Spool
-
-Keyed = tuple[Any, int, Any]
-"""The key of a record, its position, and the record."""
-
-_KEY = itemgetter(0)
-
-_MOST_KINDS = 20
-"""Sets of keys that compare with each other, of one partition."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +53,7 @@ class GuardedCombine(Combine):
 
 @dataclass(frozen=True)
 class GuardedSort(Sort):
-    """Orders the records whose keys can be made, and be compared with those of most others. They are in memory together."""
+    """Orders the records whose keys can be made, and be compared with those of others. They are in memory together."""
 
     crashed: Note | None = None
 
@@ -71,42 +63,13 @@ class GuardedSort(Sort):
     def _sorted(self, pairs: Iterable[tuple[int, Any]]) -> Iterable[tuple[int, Any]]:
         assert self.crashed is not None
         assert isinstance(self.order, Sorted)
-        keyed = []
+        keyed: list[Keyed] = []
         for position, record in pairs:
             try:
                 keyed.append((self.order.keyfunc(record[0]), position, record))
             except crashes() as problem:
                 self.crashed(position, record, problem)
-        try:
-            keyed.sort(key=_KEY, reverse=self.order.descending)
-        except crashes() as problem:
-            keyed = self._comparable(keyed, problem)
-            keyed.sort(key=_KEY, reverse=self.order.descending)
-        return ((position, record) for _, position, record in keyed)
-
-    def _comparable(self, keyed: list[Keyed], problem: BaseException) -> list[Keyed]:
-        """The largest set of records whose keys compare with each other's first; the others are culprits."""
-        assert self.crashed is not None
-        alike: list[list[Keyed]] = []
-        for one in keyed:
-            mine = next((others for others in alike if _raised(one, others[0]) is None), None)
-            if mine is not None:
-                mine.append(one)
-            elif len(alike) < _MOST_KINDS:
-                alike.append([one])
-            else:  # hardly any two of them compare
-                self.crashed(None, NO_RECORD, problem)
-                return []
-        most = max(alike, key=len)
-        for others in alike:
-            for one in others if others is not most else ():
-                self.crashed(one[1], one[2], _raised(one, most[0]) or problem)
-        return most
-
-
-def _raised(one: Keyed, other: Keyed) -> BaseException | None:
-    try:
-        one[0] < other[0]  # noqa: B015 (it is asked for its crash)
-    except crashes() as problem:
-        return problem
-    return None
+        kept, unfit = in_order(keyed, self.order.descending)
+        for crash in unfit:
+            self.crashed(*crash)
+        return ((position, record) for _, position, record in kept)
