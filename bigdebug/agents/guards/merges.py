@@ -1,4 +1,4 @@
-"""Guarded merges: combining and sorting after a shuffle, without what cannot be combined or compared."""
+"""Guarded merges: combining, gathering and sorting after a shuffle, without what cannot be combined or compared."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from bigdebug.agents.frames import Dumps
 from bigdebug.agents.groups import Sorted
 from bigdebug.agents.guards.accumulators import Accumulators
 from bigdebug.agents.guards.expected import NOTHING, Expected
-from bigdebug.agents.guards.inflight import Note, crashes
+from bigdebug.agents.guards.inflight import NO_RECORD, Note, crashes
 from bigdebug.agents.guards.sorting import Keyed, in_order
-from bigdebug.agents.merge import Combine, Sort
+from bigdebug.agents.merge import Combine, Gather, Lists, Sort
 from bigdebug.agents.notes import Notes
 from bigdebug.agents.passes import NOBODY, Passes
 from bigdebug.agents.segments import Leaked
@@ -22,7 +22,7 @@ from bigdebug.agents.spool import Spool
 
 @dataclass(frozen=True)
 class GuardedCombine(Combine):
-    """Merges combiners and leaves out those that ``merge`` crashes on."""
+    """Merges combiners and leaves out those that ``merge`` crashes on, and those whose key crashes where it is compared with others."""
 
     crashed: Note | None = None
     expected: Expected = NOTHING
@@ -35,20 +35,46 @@ class GuardedCombine(Combine):
         fresh_code = 0
         for _, records, note in passes.batches(known):
             for number, (key, value) in enumerate(records):
-                code = code_of(key, fresh_code)
-                if code == fresh_code:
-                    values.append(value)
-                    fresh_code += 1
-                else:
-                    try:
+                code = NOBODY
+                try:
+                    code = code_of(key, fresh_code)
+                    if code == fresh_code:
+                        values.append(value)
+                        fresh_code += 1
+                    else:
                         if self.expected.spares:
                             self.expected.check(passes.position(number), (key, value))
                         accumulators.merge(values, code, value)
-                    except crashes() as problem:
-                        self.crashed(passes.position(number), (key, value), problem, values[code])
-                        code = NOBODY
+                except crashes() as problem:
+                    self.crashed(passes.position(number), (key, value), problem, NO_RECORD if code == NOBODY else values[code])
+                    code = NOBODY
                 note(code)
         return zip(known, values)
+
+
+@dataclass(frozen=True)
+class GuardedGather(Gather):
+    """Gathers values and leaves out those whose key crashes where it is compared with others."""
+
+    crashed: Note | None = None
+
+    def _lists(self, passes: Passes, known: dict[Any, int]) -> list[Lists]:
+        assert self.crashed is not None
+        groups: list[Lists] = []
+        code_of, empty = known.setdefault, range(self.branches)
+        for branch, records, note in passes.batches(known):
+            for number, (key, value) in enumerate(records):
+                try:
+                    code = code_of(key, len(groups))
+                except crashes() as problem:
+                    self.crashed(passes.position(number), (key, value), problem)
+                    code = NOBODY
+                else:
+                    if code == len(groups):
+                        groups.append(tuple([[] for _ in empty]))
+                    groups[code][branch].append(value)
+                note(code)
+        return groups
 
 
 @dataclass(frozen=True)

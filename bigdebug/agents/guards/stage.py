@@ -13,11 +13,11 @@ from bigdebug.agents.frames import Dumps
 from bigdebug.agents.guards.emissions import GuardedCombined, GuardedRecords, GuardedShuffled, Picklable, nowhere
 from bigdebug.agents.guards.guard import Guard
 from bigdebug.agents.guards.inputs import Inputs
-from bigdebug.agents.guards.merges import GuardedCombine, GuardedSort
+from bigdebug.agents.guards.merges import GuardedCombine, GuardedGather, GuardedSort
 from bigdebug.agents.guards.partition import Before, GuardedPaired, GuardedPartition
 from bigdebug.agents.guards.placed import Arrived
 from bigdebug.agents.guards.steps import GuardedSteps
-from bigdebug.agents.merge import Combine, Sort
+from bigdebug.agents.merge import Combine, Gather, Sort
 from bigdebug.agents.segments import Kept, Offsets, OneToOne, Paired, Whole, counted
 from bigdebug.agents.stage import StageFunction
 
@@ -44,6 +44,8 @@ def guarded_segment(run: Any, operators: tuple[int, ...], number: int, guard: Gu
             return GuardedPaired(over) if isinstance(run, Paired) and not guard.decides else replace(run, function=over)
         case Combine(merge, memory, finish):
             return GuardedCombine(guard.flown(merge), memory, finish, note, guard.expected(operators[-1]), guard.dumps)
+        case Gather(branches, finish, memory):
+            return GuardedGather(branches, finish, memory, note)
         case Sort(order):
             return GuardedSort(order, note)
         case _:
