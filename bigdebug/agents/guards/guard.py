@@ -78,6 +78,7 @@ class Guard:
         self.total += 1
         if self.total > self._most:
             return
+        self.crashes.iterators += _is_iterator(given) or (issubclass(type(given), tuple) and any(map(_is_iterator, tuple.__iter__(given))))
         record = None if given is NO_RECORD else self._pickled(given)
         text = shown(given) if record is None and given is not NO_RECORD else None
         self.crashes.add(Crash(operator, segment, position, record, text, None if met is NO_RECORD else shown(met), raised_as(problem), again))
@@ -87,6 +88,10 @@ class Guard:
             return self.dumps(record)
         except crashes():  # a record that lives inside a stage need not be picklable
             return None
+
+
+def _is_iterator(value: Any) -> bool:
+    return issubclass(type(value), Iterator)
 
 
 class Crashed(Protocol):

@@ -33,6 +33,8 @@ class Noted(Sequence[Crash]):
         self._message: list[str] = []
         self._values: list[str] = []
         self._first: list[int] = []
+        self.iterators = 0
+        """How many of the records that crashed give others one by one, or have something in them that does: these are gone with them."""
 
     def add(self, crash: Crash) -> None:
         exception, message, lines, at, variables = crash.raised

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from bigdebug.agents.guards.policy import Choice, Policy
 from bigdebug.shown import counted
 from bigdebug.spark.crashes import crashed, tell
-from bigdebug.spark.rdd.crashes.blamed import Blamed
+from bigdebug.spark.rdd.crashes.blamed import Blamed, iterators
 from bigdebug.spark.rdd.crashes.diagnosis import CrashDiagnosis
 from bigdebug.spark.rdd.crashes.governed import Governed
 from bigdebug.spark.rdd.crashes.resume import Resume
@@ -49,6 +49,7 @@ def _note(recorder: Recorder, run: Run, action: Action, packed: str) -> None:
     hidden = sum(report.crashed - len(report.crashes) for report in reports)
     if hidden:
         run.culprits.unknown.append(f"{hidden:,} more crashed than are kept in full.")
+    run.culprits.unknown += iterators([report.crashes for report in reports])
     chosen = {place for place, each in policy.known.items() if each.instead}
     came = {place for report in reports for place in report.met}
     if chosen - came:

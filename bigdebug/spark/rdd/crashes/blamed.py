@@ -13,7 +13,7 @@ from bigdebug.agents.guards.crash import Crash, Place, Raised
 from bigdebug.agents.guards.noted import Noted
 from bigdebug.errors import IncompleteLineageError
 from bigdebug.graph import Stage
-from bigdebug.shown import shown
+from bigdebug.shown import counted, shown
 from bigdebug.spark.raised import OfFunction
 from bigdebug.spark.rdd.lineage_rdd import LineageRDD
 from bigdebug.trace.culprit import CrashCulprit
@@ -57,6 +57,17 @@ class Blamed:
         else:
             standing = {stage.segments[segment - 1].operators[-1] if segment else stage.reads: {partition: at}}
         return LineageRDD(run, standing, lambda: standing, self._recorder)
+
+
+def iterators(crashes: Iterable[Noted]) -> list[str]:
+    """What is said of records that crashed and were to give others: nothing, if there is none."""
+    number = sum(each.iterators for each in crashes)
+    if not number:
+        return []
+    return [
+        (f"{counted(number)} that crashed {'is an iterator, or has' if number == 1 else 'are iterators, or have'} some in it: what that had yet to give was not looked at, and is left out with it. "
+        "Have the function make lists, and each of their records is known by itself.")
+    ]
 
 
 def not_told(found: Sequence[CrashCulprit], early: Sequence[CrashCulprit]) -> list[CrashCulprit]:

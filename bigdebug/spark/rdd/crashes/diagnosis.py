@@ -28,7 +28,7 @@ from bigdebug.spark.failing import NOTHING, failed_stages
 from bigdebug.spark.interruption import cancelling
 from bigdebug.spark.jobs import beside, impatient, tagged
 from bigdebug.spark.process import running
-from bigdebug.spark.rdd.crashes.blamed import Blamed, not_told
+from bigdebug.spark.rdd.crashes.blamed import Blamed, iterators, not_told
 from bigdebug.spark.rdd.crashes.endings import Endings
 from bigdebug.spark.rdd.sent import working_for
 from bigdebug.trace.culprit import CrashCulprit
@@ -119,7 +119,7 @@ class CrashDiagnosis:
         ] + [
             f"Partition {each.partition} gave other records when it was run again, so that on which of them its Python worker ended cannot be told."
             for each in seen if each.changed
-        ]
+        ] + iterators([each.crashes for each in seen])
         return found
 
     def _others(self, stage: Stage) -> list[tuple[Stage, list[int]]]:
