@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import functions as F
 
+import bigdebug
 from bigdebug.errors import NondeterminismError, SourceChangedError, UntraceableError
 from bigdebug.trace.across.located import Located, Unit
 from bigdebug.trace.across.pipelines import pipeline
@@ -97,9 +98,10 @@ def test_lines_of_text_of_which_a_row_has_several(dbg: Any, spark: Any, tmp_path
     owners = [[0], [1], [1], [2, 3, 5], [2, 3, 5], [4], [5], [5], [2, 3, 5]]
     for asked in ([2], [0, 5, 7]):
         assert told(step.backward([Located.of(written.path, Unit.LINE, asked)])) == {name: sorted({owner for number in asked for owner in owners[number]})}
+    [found] = step.backward([Located.of(written.path, Unit.LINE, [3])])
+    assert told([found]) == {name: [2, 3, 5]}
+    assert "equal to others" in found.why
     assert step.incomplete == ()
-    assert told(step.backward([Located.of(written.path, Unit.LINE, [3])])) == {name: [2, 3, 5]}
-    assert "equal to others" in step.incomplete[0]
 
 
 @pytest.mark.slow
@@ -135,9 +137,26 @@ def test_a_folder_whose_name_is_a_pattern_to_spark(dbg: Any, numbers: Any, tmp_p
 def test_rows_that_are_equal_are_all_told_and_said_so(dbg: Any, numbers: Any, tmp_path: Path) -> None:
     step = saved(dbg, lambda: numbers.select("k").write.parquet(str(tmp_path / "out")))
     [written] = step.writes
-    assert told(step.backward([Located.of(written.path, Unit.ROW, [1])])) == {"numbers.csv": [1, 4, 7, 10]}
-    assert "equal to others" in step.incomplete[0]
-    assert step.forward([Located.of(str(tmp_path / "numbers.csv"), Unit.ROW, [4])])[0].positions.tolist() == [1, 4, 7, 10]
+    [found] = step.backward([Located.of(written.path, Unit.ROW, [1])])
+    assert told([found]) == {"numbers.csv": [1, 4, 7, 10]}
+    assert "equal to others" in found.why
+    [found] = step.forward([Located.of(str(tmp_path / "numbers.csv"), Unit.ROW, [4])])
+    assert found.positions.tolist() == [1, 4, 7, 10]
+    assert "equal to others" in found.why
+
+
+def test_that_a_row_is_equal_to_others_is_said_of_it_alone(dbg: Any, spark: Any, tmp_path: Path) -> None:
+    """Whatever was asked before, live and saved: else an exact flow is called inexact, by a sentence that is untrue of it."""
+    source = str(tmp_path / "d.csv")
+    Path(source).write_text("a,1\na,1\nb,2\nc,3\n")
+    step = saved(dbg, lambda: spark.read.schema("k string, v int").csv(source).coalesce(1).write.csv(str(tmp_path / "o")))
+    written = step.writes[0].path
+    opened = bigdebug.open(dbg.save(tmp_path / "saved", [step.run], lineage=True))
+    for found in (pipeline(step), pipeline(opened)):
+        for row, alike in ((3, False), (0, True), (3, False), (2, False)):
+            for flow in (found.backward(written, rows=[row]), found.forward(source, lines=[row + 1])):
+                assert flow.exact is not alike
+                assert [f"{step.name}' is incomplete: a row that it wrote is equal to others" in note for note in flow.notes] == [True] * alike
 
 
 @pytest.mark.slow

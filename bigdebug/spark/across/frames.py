@@ -33,7 +33,7 @@ from bigdebug.trace.names import distinct
 class Written(NamedTuple):
     """The names of all rows of a result, and where all that was written stands; and the pairs of one of each that are the same row, by number.
 
-    ``elsewhere`` has the files that have been changed since, with the rows that each may have had, by number.
+    ``elsewhere`` has the files that have been changed since, with the rows that each may have had, by number. ``alike`` says that a row is equal to others; empty if none is.
     """
 
     names: Any
@@ -41,6 +41,7 @@ class Written(NamedTuple):
     places: Places
     chosen: np.ndarray[Any, Any]
     elsewhere: Elsewhere
+    alike: str
 
 
 class FrameStep(RunStep[FrameRun, LineageFrame]):
@@ -51,7 +52,6 @@ class FrameStep(RunStep[FrameRun, LineageFrame]):
     def __init__(self, session: str, run: FrameRun, ending: Ending, sources: Sources, frames: FrameRuns) -> None:
         super().__init__(session, run, ending, sources)
         self._frames = frames
-        self._notes: dict[str, None] = {}
         self._read: dict[tuple[str, ...], FrameRun] = {}
 
     @cached_property
@@ -62,8 +62,7 @@ class FrameStep(RunStep[FrameRun, LineageFrame]):
 
     @property
     def incomplete(self) -> Sequence[str]:
-        """Also what questions found out until now."""
-        return (*self.run.incomplete, *self._trouble, *self._sources.incomplete(self.run), *self._notes)
+        return (*self.run.incomplete, *self._trouble, *self._sources.incomplete(self.run))
 
     def backward(self, outputs: Sequence[Located]) -> Sequence[Located]:
         if not self.reads or not self._files:
@@ -82,8 +81,8 @@ class FrameStep(RunStep[FrameRun, LineageFrame]):
                 f"{counted(len(lost))} of what was written the query does not give now", value=self.name,
                 remedy="Its order or its functions do not settle the result: write what does not change, df.localCheckpoint() before.",
             )
-        self._compare(theirs, "a row that was written")
-        return self._sources.back(lineage_of(self.run).standing_at({self.run.subject: distinct(names)}))
+        alike = self._alike(theirs)
+        return [replace(one, why=alike) for one in self._sources.back(lineage_of(self.run).standing_at({self.run.subject: distinct(names)}))]
 
     def forward(self, inputs: Sequence[Located]) -> Sequence[Located]:
         found = self._sources.ahead(self.run, inputs)
@@ -120,10 +119,9 @@ class FrameStep(RunStep[FrameRun, LineageFrame]):
                 f"{counted(len(lost))} of what was written the query does not give now, or the other way around", value=self.name,
                 remedy="Its order or its functions do not settle the result: write what does not change, df.localCheckpoint() before.",
             )
-        self._compare(theirs, "a row that was written")
         order = np.argsort(mine, kind="stable")
         first, last = np.searchsorted(mine[order], theirs, "left"), np.searchsorted(mine[order], theirs, "right")
-        return Written(names, order[spread(first, last - first)], at, np.repeat(np.arange(len(theirs)), last - first), elsewhere)
+        return Written(names, order[spread(first, last - first)], at, np.repeat(np.arange(len(theirs)), last - first), elsewhere, self._alike(theirs))
 
     # ---- between files and rows ---------------------------------------------------------------------------------
 
@@ -150,8 +148,9 @@ class FrameStep(RunStep[FrameRun, LineageFrame]):
                 remedy="Its order or its functions do not settle the result: write what does not change, df.localCheckpoint() before.",
             )
         chosen = np.isin(theirs, mine)
-        self._compare(theirs[chosen], "a row of the result")
-        return [*at.of(chosen).located(self._target.unit), *(Located.of(path, Unit.WHOLE, [0], all_taken(path, self.name)) for path in elsewhere.files)]
+        alike = self._alike(theirs[chosen])
+        standing = (replace(one, why=alike) for one in at.of(chosen).located(self._target.unit))
+        return [*standing, *(Located.of(path, Unit.WHOLE, [0], all_taken(path, self.name)) for path in elsewhere.files)]
 
     def _changed(self) -> dict[str, str]:
         """The paths of those of its files that are not what it wrote, with the folders that they were written to. Raises SourceChangedError if none is."""
@@ -185,11 +184,12 @@ class FrameStep(RunStep[FrameRun, LineageFrame]):
         loose = self.run.questions.loose
         return frozenset(i for i, column in enumerate(self._columns) if column.exprId().id() in loose)
 
-    def _compare(self, codes: np.ndarray[Any, Any], what: str) -> None:
-        """Note that rows are not told apart, if they are not."""
-        if len(codes) > len(np.unique(codes)):
-            alike = "" if not self._loose else ", but for values of which the last digits, or the order, vary"
-            self._notes[f"{what} of {self.name!r} is equal to others{alike}: the answer is for all of these"] = None
+    def _alike(self, codes: np.ndarray[Any, Any]) -> str:
+        """Why an answer is for more rows than were asked about, where rows are not told apart; empty if they are. It is that answer's: others may be exact."""
+        if len(codes) == len(np.unique(codes)):
+            return ""
+        alike = "" if not self._loose else ", but for values of which the last digits, or the order, vary"
+        return f"a row that it wrote is equal to others{alike}: the answer is for all of these"
 
     def _read_of(self, files: Sequence[File], places: Sequence[Located] | None, limit: Keys | None = None) -> tuple[Places, Keys]:
         """Rows of files, those at ``places`` or those with keys of ``limit``: where they stand, one after the other, and what they are known by."""

@@ -38,7 +38,7 @@ def keep_step(step: Any, home: Path, name: str, known: Levelled | None, *, deriv
     if not isinstance(step, FrameStep | RDDStep):
         return None
     kept: dict[str, Any] = {
-        "id": step.id, "kind": step.kind, "ended": step.ended, "reads": [], "writes": [], "written": None, "changed": [], "unsaved": "", "incomplete": [],
+        "id": step.id, "kind": step.kind, "ended": step.ended, "reads": [], "writes": [], "written": None, "changed": [], "alike": "", "unsaved": "", "incomplete": [],
     }
     through: list[str] = []
     try:
@@ -47,7 +47,7 @@ def keep_step(step: Any, home: Path, name: str, known: Levelled | None, *, deriv
         if isinstance(step, RDDStep):
             kept["written"] = _of_program(step, home, f"{WRITTEN}/{name}", derive) if step.writes else None
         elif step.writes and derive and known is not None:
-            kept["written"], kept["changed"] = _of_query(step, home, f"{WRITTEN}/{name}", known)
+            kept["written"], kept["changed"], kept["alike"] = _of_query(step, home, f"{WRITTEN}/{name}", known)
     except TROUBLE as why:
         shutil.rmtree(home / WRITTEN / name, ignore_errors=True)
         kept["unsaved"] = why_of(why)
@@ -86,9 +86,9 @@ def _check_cheap(step: RDDStep, sizes: Mapping[int, int]) -> None:
         raise IncompleteLineageError("It wrote records that have ends of lines in them", remedy="Save it with dbg.save(DIR, lineage=True), which asks a job for them.")
 
 
-def _of_query(step: FrameStep, home: Path, folder: str, known: Levelled) -> tuple[dict[str, Any], list[str]]:
-    """What the catalog lists of which record stands where; and the files of which it is not known, for they have been changed since."""
-    written, rows, places, chosen, elsewhere = step.written(standing=True)
+def _of_query(step: FrameStep, home: Path, folder: str, known: Levelled) -> tuple[dict[str, Any], list[str], str]:
+    """What the catalog lists of which record stands where; the files of which it is not known, for they have been changed since; and what there is to say of equal rows."""
+    written, rows, places, chosen, elsewhere, alike = step.written(standing=True)
     every = matched(known.names, written)
     names = every[rows]
     met = every[np.unique(np.concatenate([rows, elsewhere.every]).astype(np.int64))]
@@ -112,4 +112,4 @@ def _of_query(step: FrameStep, home: Path, folder: str, known: Levelled) -> tupl
         # Of equal rows that were made of the same, each is written as often as there are of them: one name and one place are a pair once.
         at, of = np.divmod(distinct(np.searchsorted(there, positions) * len(known.names) + names[here]), max(len(known.names), 1))
         pairs.append(Pairs(number + 1, RESULT, 0, *paired(Multiples(np.arange(len(there))), at, known.multiples, of)))
-    return write(home, folder, levels, pairs), list(elsewhere.folders)
+    return write(home, folder, levels, pairs), list(elsewhere.folders), alike

@@ -65,7 +65,7 @@ class Stand:
         return found.paths, found.numbers, found.positions
 
     def _written(self) -> tuple[Sequence[str], Positions, Positions]:
-        names, which, at, where, _ = self.step.written(self.rows.stops)
+        names, which, at, where, *_ = self.step.written(self.rows.stops)
         rows = self.rows.names(self.level)
         if not len(rows) == len(names) == len(which) == len(at.positions):
             raise UntraceableError(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -37,6 +38,7 @@ class SavedStep:
         self.writes: Sequence[Extent] = tuple(map(load_extent, data["writes"]))
         self.incomplete: Sequence[str] = tuple(map(str, data["incomplete"]))
         self._changed = frozenset(map(str, data.get("changed", ())))
+        self._alike = str(data.get("alike", ""))
         self._unsaved, self._damaged = str(data["unsaved"]), False
         try:
             self._written = None if data["written"] is None else Associated.load(data["written"], find)
@@ -55,13 +57,16 @@ class SavedStep:
     def backward(self, outputs: Sequence[Located]) -> Sequence[Located]:
         numbers = {extent.path: number + 1 for number, extent in enumerate(self.writes)}
         found: Places = {}
+        alike = ""
         for one in outputs:
             if one.path in numbers and len(one):
                 if one.path in self._changed:
                     raise SourceChangedError(f"{changed_since(one.path, self.name)}, and the session was saved after that", remedy="Run the job again under capture.")
                 level, known = numbers[one.path], self._known
+                alike = alike or self._alike_at(level, one.positions)
                 found = union(found, known.back(level, RESULT, 0, known.levels[level].known({0: one.positions})))
-        return self._read_of(SavedTrace(self.run, [self.run.subject], lambda: {self.run.subject: found})) if found else ()
+        read = self._read_of(SavedTrace(self.run, [self.run.subject], lambda: {self.run.subject: found})) if found else ()
+        return tuple(replace(one, why=alike) for one in read)
 
     def forward(self, inputs: Sequence[Located]) -> Sequence[Located]:
         standing = {source: places for source in self.run.sources if any(map(len, (places := self._standing(source, inputs)).values()))}
@@ -104,8 +109,16 @@ class SavedStep:
             if len(positions) and extent.path in self._changed:
                 found.append(Located.of(extent.path, Unit.WHOLE, [0], all_taken(extent.path, self.name)))
             elif len(positions):
-                found.append(Located(extent.path, extent.unit, positions))
+                found.append(Located(extent.path, extent.unit, positions, self._alike_at(number + 1, positions)))
         return found
+
+    def _alike_at(self, level: int, positions: Positions) -> str:
+        """What there is to say of equal rows, if records of a file may be of several rows of the result each; empty if they are not."""
+        if not self._alike:
+            return ""
+        numbering = self._known.levels[level]
+        asked, _ = self._known.pairs_of(level, RESULT, 0, numbering.numbers(numbering.known({0: positions})))
+        return self._alike if len(asked) > len(np.unique(asked)) else ""
 
     def _read_of(self, trace: SavedTrace) -> Sequence[Located]:
         """Where the records stand that a trace was made of."""
