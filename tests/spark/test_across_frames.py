@@ -6,6 +6,7 @@ import datetime
 import decimal
 import math
 import os
+import shutil
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -241,6 +242,46 @@ def test_a_query_of_which_no_source_can_be_told_has_read_its_files(dbg: Any, spa
     behind = pipeline(refused).backward(refused.writes[0].path, lines=[1])
     assert [os.path.basename(one.extent.path) for one in behind.sources] == ["numbers.csv"]
     assert not behind.exact
+
+
+def test_who_wrote_into_a_folder_is_not_passed_by_where_nobody_knows_which_files_are_whose(dbg: Any, spark: Any, numbers: Any, tmp_path: Path) -> None:
+    """Else a flow back says that the pipeline begins at what it wrote, and is called exact."""
+    out, other = str(tmp_path / "out"), str(tmp_path / "other")
+    numbers.select("i").where("i < 2").coalesce(1).write.parquet(other)
+    [theirs] = [os.path.join(other, name) for name in os.listdir(other) if name.startswith("part-")]
+
+    def meanwhile(i: int) -> int:
+        """Another write into the same folder goes on at the same time."""
+        os.makedirs(out, exist_ok=True)
+        shutil.copyfile(theirs, os.path.join(out, os.path.basename(theirs)))
+        return i
+
+    step = saved(dbg, lambda: numbers.select(F.udf(meanwhile, "int", useArrow=False)("i").alias("i")).coalesce(1).write.mode("append").parquet(out))
+    assert any("Several writes into one folder" in why for why in step.incomplete)
+    reading = saved(dbg, lambda: spark.read.parquet(out).where("i = 1").coalesce(1).write.csv(str(tmp_path / "last")))
+    assert len(reading.reads) == 2
+    opened = bigdebug.open(dbg.save(tmp_path / "saved", [step.run, reading.run], lineage=True))
+    for found in (pipeline(step, reading), pipeline(opened)):
+        flow = found.backward(reading.writes[0].path, rows=[0])
+        assert [one.id for one in flow.steps] == [step.id, reading.id]
+        assert [(os.path.basename(one.extent.path), one.located.unit) for one in flow.sources] == [("numbers.csv", Unit.WHOLE)]
+        assert not flow.exact
+        assert any("Several writes into one folder" in note for note in flow.notes)
+        ahead = found.forward(str(tmp_path / "numbers.csv"), lines=[3])
+        assert ([one.id for one in ahead.steps], ahead.exact) == ([step.id, reading.id], False)
+        assert {one.id for one in found.backward(out).steps} == {step.id}
+
+
+def test_a_table_that_changes_what_is_written_has_its_files(dbg: Any, spark: Any, numbers: Any, tmp_path: Path) -> None:
+    try:
+        spark.sql("CREATE TABLE across_padded (t CHAR(9), i INT) USING parquet")
+        step = saved(dbg, lambda: numbers.where("i > 9").select(F.lit("x").alias("t"), "i").write.insertInto("across_padded"))
+        flow = pipeline(step).backward(step.writes[0].path, rows=[0])
+        assert [os.path.basename(one.extent.path) for one in flow.sources] == ["numbers.csv"]
+        assert any("CHAR or VARCHAR" in note for note in flow.notes)
+        assert not flow.exact
+    finally:
+        spark.sql("DROP TABLE IF EXISTS across_padded")
 
 
 def test_traces_and_actions_that_write_nothing(dbg: Any, numbers: Any, tmp_path: Path) -> None:

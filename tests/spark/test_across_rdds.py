@@ -12,8 +12,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bigdebug.errors import UntraceableError
+import bigdebug
+from bigdebug.errors import UnknownStepError, UntraceableError
 from bigdebug.trace.across.located import Located, Unit
+from bigdebug.trace.across.pipelines import pipeline
 
 STRANGE = ["", "a", "b,1", "<script>alert(1)</script>", "שלום", "c d", "0"]
 
@@ -131,8 +133,22 @@ def test_files_with_names_of_their_own_are_told(dbg: Any, text: str, tmp_path: P
     pairs = dbg.context.textFile(text, 2).map(lambda line: (int(line.split(",")[0]), line))
     form, named = "org.apache.hadoop.mapreduce.lib.output.TextOutputFormat", {"mapreduce.output.basename": "report"}
     step = saved(dbg, lambda: pairs.saveAsNewAPIHadoopFile(str(tmp_path / "out"), form, conf=named))
-    assert step.writes == ()
     assert any("report-r-00000, report-r-00001 is not known" in why for why in step.incomplete)
+    assert [(extent.path, extent.unit) for extent in step.writes] == [(str(tmp_path / "out"), Unit.WHOLE)]
+    reading = saved(dbg, lambda: dbg.context.textFile(str(tmp_path / "out"), 1).saveAsTextFile(str(tmp_path / "last")))
+    opened = bigdebug.open(dbg.save(tmp_path / "saved", [step.run, reading.run], lineage=True))
+    for found in (pipeline(step, reading), pipeline(opened)):
+        one, other = found.backward(reading.writes[0].path, lines=[1]), found.backward(str(tmp_path / "out" / "report-r-00000"), lines=[1])
+        assert ([s.id for s in one.steps], [s.id for s in other.steps]) == ([step.id, reading.id], [step.id])
+        for flow in (one, other):
+            assert [(os.path.basename(source.extent.path), source.located.unit) for source in flow.sources] == [("in put.txt", Unit.WHOLE)]
+            assert not flow.exact
+            assert any("may be one of them" in note for note in flow.notes)
+        ahead = found.forward(text, lines=[1])
+        assert ([s.id for s in ahead.steps], ahead.exact) == ([step.id, reading.id], False)
+        assert reading.writes[0].path in [one.extent.path for one in ahead.results]
+        with pytest.raises(UnknownStepError, match="No step of the pipeline read or wrote this file"):
+            found.backward(str(tmp_path / "out" / "none"), lines=[1])
 
 
 def test_what_is_changed_later_is_still_known_by_the_records(dbg: Any, text: str, tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ import pytest
 import bigdebug
 from bigdebug.errors import PipelineError, SourceChangedError, UnknownRecordError, UnknownStepError
 from bigdebug.trace.across.flow import Flow
-from bigdebug.trace.across.located import Extent, Located, Unit
+from bigdebug.trace.across.located import FOLDER, Extent, Located, Unit
 from bigdebug.trace.across.pipelines import Pipeline, pipeline
 from tests.steps import PlainStep, lines, write
 
@@ -748,3 +748,29 @@ def test_two_versions_of_a_file_that_a_step_read_lead_to_who_wrote_each(tmp_path
     assert not flow.exact
     assert flow["a.txt"].located.unit is Unit.WHOLE  # what is not there any more cannot be counted
     assert at(flow, "b.txt") == [0, 1]
+
+
+def test_a_file_may_be_of_all_who_wrote_into_its_folder_while_nobody_knows_whose_it_is(tmp_path: Path) -> None:
+    read, folder = write(tmp_path / "in.txt", ["1", "2"]), tmp_path / "parts"
+    folder.mkdir()
+    known = identity("known", read, folder / "part-0", 1, 2)
+    into = Extent(str(folder), Unit.WHOLE, FOLDER)
+    unknown = [PlainStep(f"u{n}", [lines(read)], [into], [((str(folder), 0), (str(read), n))], n + 1, n + 2) for n in range(3)]
+    other = write(folder / "part-1", ["b", "c"])
+    last = PlainStep(
+        "last", [lines(folder / "part-0"), lines(other)], [lines(write(tmp_path / "out.txt", ["a", "b"]))],
+        [((str(tmp_path / "out.txt"), n), (str(folder / f"part-{n}"), n)) for n in range(2)], 2.5, 4,
+    )
+    found = pipeline(known, *unknown, last)
+    flow = found.backward("out.txt", lines=[1])
+    assert ([s.id for s in flow.steps], flow.exact) == (["known", "last"], True)
+    flow = found.backward("out.txt", lines=[2])
+    assert [s.id for s in flow.steps] == ["u0", "u1", "last"]
+    assert (at(flow, "in.txt"), flow.exact) == ([0, 1], False)
+    assert "'u0', 'u1' wrote into parts" in flow.notes[0]
+    for step, steps, exact in ((unknown[0], ["u0", "last"], False), (unknown[1], ["u1", "last"], False), (unknown[2], ["u2"], True)):  # the last began later
+        ahead = found.forward(step)
+        assert ([s.id for s in ahead.steps], ahead.exact) == (steps, exact)
+    assert {s.id for s in found.backward("parts").steps} == {"known", "u0", "u1", "u2"}
+    alone = found.backward(str(write(folder / "part-2", ["d"])), lines=[1])
+    assert ({s.id for s in alone.steps}, alone.exact) == ({"u0", "u1", "u2"}, False)

@@ -65,6 +65,7 @@ class FrameStep(RunStep[FrameRun, LineageFrame]):
         return (*self.run.incomplete, *self._trouble, *self._sources.incomplete(self.run))
 
     def backward(self, outputs: Sequence[Located]) -> Sequence[Located]:
+        self._check_listed(outputs)
         if not self.reads or not self._files:
             return ()
         wanted = {one.path: one.positions for one in outputs if len(one)}
@@ -129,12 +130,14 @@ class FrameStep(RunStep[FrameRun, LineageFrame]):
         return cut_by(target)
 
     def _located(self, rows: LineageFrame) -> list[Located]:
-        """Where rows of the result stand in the files; all of those that have been changed, if they may have had some."""
-        if not self._files:
+        """Where rows of the result stand in the files; all of those that have been changed, if they may have had some, and the folder, if it may have others."""
+        if not self.writes:
             return []
         names = rows.standing.get(self.run.subject)
         if names is not None and not len(names):
             return []
+        if not self._files:
+            return self._elsewhere()
         _, keys = self._result(names).read()
         if not len(keys):
             return []
@@ -150,7 +153,7 @@ class FrameStep(RunStep[FrameRun, LineageFrame]):
         chosen = np.isin(theirs, mine)
         alike = self._alike(theirs[chosen])
         standing = (replace(one, why=alike) for one in at.of(chosen).located(self._target.unit))
-        return [*standing, *(Located.of(path, Unit.WHOLE, [0], all_taken(path, self.name)) for path in elsewhere.files)]
+        return [*standing, *(Located.of(path, Unit.WHOLE, [0], all_taken(path, self.name)) for path in elsewhere.files), *self._elsewhere()]
 
     def _changed(self) -> dict[str, str]:
         """The paths of those of its files that are not what it wrote, with the folders that they were written to. Raises SourceChangedError if none is."""

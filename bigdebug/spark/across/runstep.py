@@ -6,13 +6,15 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import Generic, TypeVar
 
+from bigdebug.errors import UntraceableError
 from bigdebug.spark.across.endings import Ending
 from bigdebug.spark.across.folders import File
 from bigdebug.spark.across.sources import Sources
 from bigdebug.spark.across.targets import Target
 from bigdebug.spark.rdd.lineage_rdd import LineageRDD
 from bigdebug.spark.sql.lineage_frame import LineageFrame
-from bigdebug.trace.across.located import Extent, Located
+from bigdebug.trace.across.facts import path_of
+from bigdebug.trace.across.located import FOLDER, Extent, Located, Unit
 from bigdebug.trace.run import Run
 from bigdebug.trace.sourced import Sourced
 
@@ -47,10 +49,11 @@ class RunStep(Generic[AnyRun, AnyTrace]):
 
     @cached_property
     def writes(self) -> Sequence[Extent]:
-        target = self._ending.target
-        if target is None:
+        """The files; behind them the folder, where these may not be all that it wrote there."""
+        if self._ending.target is None:
             return ()
-        return tuple(Extent(file.path, target.unit, target.form, self._options(target), file.stamp) for file in self._files)
+        listed: list[Extent] = [Extent(file.path, self._target.unit, self._target.form, self._options(self._target), file.stamp) for file in self._files]
+        return (*listed, *self._unlisted)
 
     @property
     def own_reads(self) -> Sequence[Extent]:
@@ -86,4 +89,20 @@ class RunStep(Generic[AnyRun, AnyTrace]):
 
     @property
     def _trouble(self) -> list[str]:
+        _ = self._files  # which are looked at beside, and what is wrong with them is known then
         return [self._ending.trouble] if self._ending.trouble else []
+
+    @cached_property
+    def _unlisted(self) -> tuple[Extent, ...]:
+        """The folder that it wrote to, if it is not known which files there are its own: else who reads them would be told that no step wrote them."""
+        target = self._ending.target
+        return () if target is None or not self._trouble else (Extent(path_of(target.folder), Unit.WHOLE, FOLDER),)
+
+    def _check_listed(self, outputs: Sequence[Located]) -> None:
+        """Raise UntraceableError where the folder is asked about, and not files that are known to be this step's."""
+        if {one.path for one in outputs} & {extent.path for extent in self._unlisted}:
+            raise UntraceableError(self._ending.trouble.rstrip("."), remedy="So whatever it read may have been made into these files.")
+
+    def _elsewhere(self) -> list[Located]:
+        """The same folder, where records of the result may stand."""
+        return [Located.of(extent.path, Unit.WHOLE, [0]) for extent in self._unlisted]

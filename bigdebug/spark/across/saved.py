@@ -43,6 +43,7 @@ class RDDStep(RunStep[Run, LineageRDD]):
         return (*self.run.incomplete, *self._trouble, *through, *self._sources.incomplete(self.run))
 
     def backward(self, outputs: Sequence[Located]) -> Sequence[Located]:
+        self._check_listed(outputs)
         return self._sources.back(self._trace(self._records(outputs)))
 
     def forward(self, inputs: Sequence[Located]) -> Sequence[Located]:
@@ -97,14 +98,14 @@ class RDDStep(RunStep[Run, LineageRDD]):
         return found
 
     def _located(self, places: Places) -> list[Located]:
-        """Where records of the action's RDD stand in the files."""
+        """Where records of the action's RDD stand in the files; also the folder, if it may have others."""
         found = []
         for file in self._files:
             positions = places.get(partition_of(file), np.empty(0, dtype=np.int64))
             if len(positions):
                 lines = self._lines_of(file)
                 found.append(Located(file.path, self._unit, distinct(positions if lines is None else lines.lines(positions))))
-        return found
+        return [*found, *(self._elsewhere() if any(map(len, places.values())) else ())]
 
     @property
     def _unit(self) -> Unit:

@@ -46,13 +46,16 @@ class Column(NamedTuple):
 
 @dataclass(frozen=True)
 class Target:
-    """Where an action wrote to. ``columns`` are a DataFrame's, none are an RDD's. ``texts`` says that a value may have ends of lines in it."""
+    """Where an action wrote to. ``columns`` are a DataFrame's, none are an RDD's. ``texts`` says that a value may have ends of lines in it, ``altered`` what the table makes of
+    values, so that rows are not found again; the files are known all the same.
+    """
 
     folder: str
     form: str
     options: tuple[tuple[str, str], ...] = ()
     columns: tuple[Column, ...] = ()
     texts: bool = True
+    altered: str = ""
 
     @property
     def unit(self) -> Unit:
@@ -203,8 +206,7 @@ _COMMANDS: dict[str, Callable[[Any, Any], Target]] = {
 def _of_table(spark: Any, table: Any, columns: Sequence[str], by_name: bool) -> Target:
     """The files of a table of the session's catalog, into which columns went by their names or in their order."""
     fields = list(table.schema().fields())
-    if any(field.metadata().contains(_CHAR) for field in fields):
-        raise UntraceableError("A table has columns of CHAR or VARCHAR, which change what is written", value=str(table.identifier().unquotedString()), remedy="Declare them STRING.")
+    altered = f"{table.identifier().unquotedString()} has columns of CHAR or VARCHAR, which change what is written" if any(field.metadata().contains(_CHAR) for field in fields) else ""
     fold = _folding(spark)
     at = {fold(name): i for i, name in enumerate(columns)}
     folds = {fold(str(name)) for name in items(table.partitionColumnNames())}
@@ -219,7 +221,7 @@ def _of_table(spark: Any, table: Any, columns: Sequence[str], by_name: bool) -> 
         said = str(serde.get()).lower() if serde.isDefined() else ""
         form = next((each for each in ("parquet", "orc") if each in said), f"hive ({said.rsplit('.', 1)[-1]})")
     where = str(table.storage().locationUri().get().toString())
-    return Target(_path(spark, where), _short(form), _options(table.storage().properties()), written)
+    return Target(_path(spark, where), _short(form), _options(table.storage().properties()), written, altered=altered)
 
 
 def _table_called(spark: Any, name: str) -> Any:

@@ -28,7 +28,9 @@ _ENDS = r"\r\n|\r|\n"
 
 
 def check_form(target: Target) -> None:
-    """Raise UntraceableError for a format, or an option, in which rows are not found again."""
+    """Raise UntraceableError for a format, an option, or a table, in which rows are not found again."""
+    if target.altered:
+        raise UntraceableError(target.altered, value=target.folder, remedy="Declare them STRING; the files as such are known.")
     if target.form not in FORMS:
         raise UntraceableError(
             f"Rows are not found again in files of the format {target.form}", value=target.folder, remedy=f"Write {', '.join(FORMS)}; the files as such are known.",

@@ -13,14 +13,15 @@ import numpy as np
 
 from bigdebug.errors import PipelineError, SourceChangedError, UnknownRecordError, UnknownStepError, UntraceableError
 from bigdebug.shown import shown
-from bigdebug.trace.across.dataflow import Dataflow
+from bigdebug.trace.across.dataflow import Dataflow, may_be_of
 from bigdebug.trace.across.flow import ends_with
-from bigdebug.trace.across.located import ITEMS, Extent, Located, Unit
+from bigdebug.trace.across.located import FOLDER, ITEMS, Extent, Located, Unit
 from bigdebug.trace.across.notes import Note, notes_of
 from bigdebug.trace.across.paths import key_of, short
 from bigdebug.trace.across.stamps import same_content, stamp_of
 from bigdebug.trace.across.step import Step, failed_in, named, traced
 from bigdebug.trace.across.units import FIRST, Units, same_count
+from bigdebug.trace.textlines import local_path
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,16 +114,32 @@ def _held(flow: Dataflow, what: object, ahead: bool) -> Asked:
 
 
 def _located(flow: Dataflow, units: Units, found: Sequence[Located], step: Step | None, ahead: bool) -> Asked:
-    together = Asked()
+    every = []
     for one in found:
         key = key_of(one.path)
-        if not flow.knows(key):
-            raise _unknown(flow, one.path)
-        part = _versions(flow, units, key, one, step, ahead)
-        for every, more in ((together.inputs, part.inputs), (together.outputs, part.outputs)):
-            every.extend(more)
-        together.notes.extend(part.notes)
-    return together
+        every.append(_versions(flow, units, key, one, step, ahead) if flow.knows(key) else _of_folder(flow, one.path))
+    return _together(every)
+
+
+def _together(parts: Iterable[Asked]) -> Asked:
+    """From all records that these start at."""
+    every = list(parts)
+    return Asked([one for part in every for one in part.inputs], [one for part in every for one in part.outputs], [note for part in every for note in part.notes])
+
+
+def _of_folder(flow: Dataflow, path: str) -> Asked:
+    """From a file that no step is known to have read or written, in a folder where nobody knows which files are whose. Raises UnknownStepError for another."""
+    writers = flow.unlisted(path) if _may_be_there(path) else []
+    if not writers:
+        raise _unknown(flow, path)
+    note = Note(may_be_of([writer for writer, _ in writers], writers[0][1], path))
+    return Asked(outputs=[(writer, Located(folder.path, Unit.WHOLE, FIRST)) for writer, folder in writers], notes=[note])
+
+
+def _may_be_there(path: str) -> bool:
+    """Whether a file is there, as far as that can be seen from here."""
+    here = local_path(path)
+    return here is None or os.path.isfile(here)
 
 
 def _file(flow: Dataflow, units: Units, name: str, chosen: Chosen, step: Step | None, ahead: bool) -> Asked:
@@ -138,22 +155,32 @@ def known_paths(flow: Dataflow, name: str) -> list[str]:
     wanted = {key_of(name), key_of(name if ":" in name else os.path.abspath(name))}
     exactly = sorted(filter(flow.knows, wanted))
     if exactly:
-        return exactly
+        return [path for one in exactly for path in _with_files(flow, one)]
     paths = flow.paths()
     within = sorted(path for path in paths if any(path.startswith(f"{one.rstrip('/')}/") for one in wanted))
     if within:
         return within
+    unlisted = [one for one in sorted(wanted) if _may_be_there(one) and flow.unlisted(one)]
+    if unlisted:
+        return unlisted
     ending = sorted(path for path in paths if ends_with(path, name))
     if ending and any(os.path.lexists(one) for one in wanted if os.path.isabs(one)):
         raise UnknownStepError("No step of the pipeline read or wrote the file that stands there", value=name, remedy=f"If another of this name is meant, give its path: {', '.join(ending[:3])}.")
     if len(ending) == 1:
-        return ending
+        return _with_files(flow, ending[0])
     if ending:
         raise UnknownStepError(f"{len(ending)} files have this name", value=name, remedy=f"Name one by more of its path: {', '.join(ending[:3])}.")
     folders = sorted({path[: at + len(name) + 1] for path in paths if (at := path.find(f"/{name.strip('/')}/")) >= 0})
     if len(folders) == 1:
         return sorted(path for path in paths if path.startswith(f"{folders[0]}/"))
     raise _unknown(flow, name)
+
+
+def _with_files(flow: Dataflow, path: str) -> list[str]:
+    """A file that steps know; of a folder where nobody knows which files are whose, also those that are known."""
+    if not any(key_of(folder.path) == path for _, folder in flow.unlisted(path)):
+        return [path]
+    return [path, *sorted(one for one in flow.paths() if one.startswith(f"{path}/"))]
 
 
 def _unknown(flow: Dataflow, name: str) -> UnknownStepError:
@@ -174,7 +201,8 @@ def _versions(flow: Dataflow, units: Units, path: str, found: Located, step: Ste
         if not (writers or readers):
             raise UnknownStepError(f"{named(step)} neither read nor wrote this file", value=path, remedy="pipeline.table() lists steps and their files.")
     if writers and (step is not None or not ahead):
-        return _written(units, writers[-1], found, rows, now=step is None)
+        every = [use for use in writers if use[1].form == FOLDER]
+        return _together(_written(units, use, found, rows, now=step is None) for use in every or writers[-1:])
     uses = readers if step is not None or not ahead else _of_now(path, readers)
     if not uses and not readers:
         return _written(units, writers[-1], found, rows, now=step is None)
@@ -201,7 +229,7 @@ def _written(units: Units, use: tuple[Step, Extent], found: Located, rows: Seque
             )
     if here is not None and extent.stamp is None:
         notes.append(Note(f"Nobody looked at {short(extent.path)} when {named(step)} had written it: it may have been changed since."))
-    if now and here is None and not extent.path.startswith(ITEMS):
+    if now and here is None and not extent.path.startswith(ITEMS) and not os.path.isdir(local_path(extent.path) or ""):
         notes.append(Note(f"{short(extent.path)} is not here to look at; what is told is of what {named(step)} wrote."))
     return Asked(outputs=[(step, _counted(units, found, extent, rows))], notes=notes)
 

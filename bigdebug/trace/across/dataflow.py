@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from bigdebug.errors import PipelineError
 from bigdebug.trace.across.links import Joined, Link, Said, said_links
-from bigdebug.trace.across.located import ITEMS, Extent, FileStamp, takes_path
+from bigdebug.trace.across.located import FOLDER, ITEMS, Extent, FileStamp, takes_path
 from bigdebug.trace.across.paths import key_of, short
 from bigdebug.trace.across.stamps import left_so, same_content, stamp_of
 from bigdebug.trace.across.step import Step, named
@@ -59,6 +59,11 @@ class Dataflow:
     def readers(self, path: str) -> list[tuple[Step, Extent]]:
         """Who read a file, earliest first."""
         return [(use.step, use.extent) for use in self._reads.of(key_of(path))]
+
+    def unlisted(self, path: str) -> list[tuple[Step, Extent]]:
+        """Who wrote into a folder, or one above a file, while nobody knows which of the files there are his; each with the folder."""
+        key = key_of(path)
+        return [(use.step, use.extent) for use in (*self._writes.of(key), *self._writes.near(key)) if use.extent.form == FOLDER and not use.key.startswith(f"{key}/")]
 
     def later_writers(self, writer: Step, wrote: Extent) -> list[Step]:
         """Who wrote there after a step had."""
@@ -117,12 +122,9 @@ class Dataflow:
             left = [w for w in before if left_so(w.extent.stamp, use.extent.stamp)]
             latest = max(left or before, key=lambda w: (w.step.ended, w.rank))
             return self._after(latest, use)
-        copy = self._copied(use)
-        if copy is not None:
-            return copy
-        folder = self._of_folder(use)
-        if folder is not None:
-            return folder
+        found = self._unlisted(use) or self._copied(use) or self._of_folder(use)
+        if found is not None:
+            return found
         meanwhile = [w for w in others if w.step.began is None or w.step.began <= (use.step.ended or use.step.began)]
         if meanwhile:
             why = f"{named(meanwhile[-1].step)} had not ended writing {name} when {named(use.step)} began to read it."
@@ -145,6 +147,14 @@ class Dataflow:
             return self._copied(read) or Joined(broken=why, writer=write.step)
         unseen = f"Nobody looked whether {name} was changed between {named(write.step)} and {named(read.step)}."
         return Joined((link,), note=unseen, writer=write.step)
+
+    def _unlisted(self, read: Use) -> Joined | None:
+        """What all those wrote, or were writing, of whom nobody knows which files of this folder are theirs: this may be one. None if there is no such step."""
+        into = [write for write in self._writes.near(read.key) if write.extent.form == FOLDER and write.step.id != read.step.id and write.rank < read.rank]
+        if not into:
+            return None
+        note = may_be_of([write.step for write in into], into[0].extent, read.extent.path)
+        return Joined(tuple(Link(write.step, write.extent, read.step, read.extent) for write in into), note=note, writer=into[0].step)
 
     def _of_folder(self, read: Use) -> Joined | None:
         """What was written below a directory that a step read as a whole, or a directory that one wrote as a whole. None if there is nothing of both."""
@@ -189,6 +199,11 @@ class Dataflow:
             if r.extent.stamp is not None and r.extent.stamp.digest == others.digest and r.step.began is not None
         )
         return others.modified >= mine.modified and not any((r.step.began or 0.0) < ended and not self._was_before(write, r) for r in earlier)
+
+
+def may_be_of(writers: Sequence[Step], folder: Extent, path: str) -> str:
+    """What there is to say of a file in a folder that steps wrote into while nobody knows which files there are whose."""
+    return f"{', '.join(map(named, writers))} wrote into {short(folder.path)}, and which of the files there are whose is not known: {short(path)} may be one of them."
 
 
 _Read = tuple[str, str, FileStamp | None]

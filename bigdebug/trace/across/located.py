@@ -14,6 +14,9 @@ from bigdebug.trace.positions import Positions, distinct
 ITEMS = "item:"
 """How paths begin of what a step kept by value, and no file is."""
 
+FOLDER = "folder"
+"""The form of an extent that is a folder, as a whole: a step wrote into it, and nobody knows which of the files there are its own, or whether those that are known are all."""
+
 
 def gives_path(step: str) -> str:
     """The path of what a step gives that stands in no file."""

@@ -12,7 +12,7 @@ import numpy as np
 
 from bigdebug.errors import CorruptBlockError, IncompleteLineageError, SourceChangedError
 from bigdebug.trace.across import facts as of_facts
-from bigdebug.trace.across.located import Extent, Located, Unit, load_extent
+from bigdebug.trace.across.located import FOLDER, Extent, Located, Unit, load_extent
 from bigdebug.trace.across.step import all_taken, changed_since
 from bigdebug.trace.places import Places, union
 from bigdebug.trace.positions import Positions
@@ -55,7 +55,8 @@ class SavedStep:
         return self.run.began
 
     def backward(self, outputs: Sequence[Located]) -> Sequence[Located]:
-        numbers = {extent.path: number + 1 for number, extent in enumerate(self.writes)}
+        numbers = {extent.path: number + 1 for number, extent in enumerate(self.writes) if extent.form != FOLDER}
+        self._check_listed(outputs)
         found: Places = {}
         alike = ""
         for one in outputs:
@@ -71,6 +72,15 @@ class SavedStep:
     def forward(self, inputs: Sequence[Located]) -> Sequence[Located]:
         standing = {source: places for source in self.run.sources if any(map(len, (places := self._standing(source, inputs)).values()))}
         return self._wrote_of(SavedTrace(self.run, list(standing), lambda: standing).goNextAll()) if standing else ()
+
+    def _check_listed(self, outputs: Sequence[Located]) -> None:
+        """Raise IncompleteLineageError where a folder is asked about of which it is not known which files in it are this step's: ``incomplete`` says why."""
+        folders = {extent.path for extent in self.writes if extent.form == FOLDER}
+        if asked := sorted(folders & {one.path for one in outputs}):
+            raise IncompleteLineageError(
+                f"Which files of a folder run {self.name!r} wrote is not known: {'; '.join(self.incomplete)}".rstrip("."), value=asked[0],
+                remedy="So whatever it read may have been made into these files.",
+            )
 
     # ---- records that people hold -----------------------------------------------------------------------------
 
@@ -99,12 +109,15 @@ class SavedStep:
         return self._written
 
     def _wrote_of(self, trace: SavedTrace) -> Sequence[Located]:
-        """Where records of the result stand in what was written; all of the files that had been changed when it was saved, if they may have had some."""
+        """Where records of the result stand in what was written; all of the files that had been changed when it was saved, if they may have had some, and so of folders."""
         if not self.writes:
             return ()
         found = []
         places = trace.standing.get(self.run.subject, {})
         for number, extent in enumerate(self.writes):
+            if extent.form == FOLDER:
+                found.extend([Located.of(extent.path, Unit.WHOLE, [0])] if any(map(len, places.values())) else [])
+                continue
             positions = self._known.ahead(number + 1, RESULT, 0, places).get(0, np.empty(0, np.int64))
             if len(positions) and extent.path in self._changed:
                 found.append(Located.of(extent.path, Unit.WHOLE, [0], all_taken(extent.path, self.name)))
