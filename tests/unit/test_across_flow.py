@@ -774,3 +774,44 @@ def test_a_file_may_be_of_all_who_wrote_into_its_folder_while_nobody_knows_whose
     assert {s.id for s in found.backward("parts").steps} == {"known", "u0", "u1", "u2"}
     alone = found.backward(str(write(folder / "part-2", ["d"])), lines=[1])
     assert ({s.id for s in alone.steps}, alone.exact) == ({"u0", "u1", "u2"}, False)
+
+
+def test_who_cannot_tell_a_record_or_has_none_there_does_not_refuse_it_for_the_others(tmp_path: Path) -> None:
+    """Asked at the beginning of a flow as in the middle of one: else one more reader would take away what others answered."""
+    read = write(tmp_path / "s.csv", ["id", "1", "2"])
+    outs = {name: write(tmp_path / name, ["id", "1", "2"]) for name in ("text", "table", "odd")}
+    odd = Extent(str(read), Unit.ROW, "text", (("lineSep", ","),), lines(read).stamp)
+    ways = {"text": lines(read), "table": lines(read, Unit.ROW, "csv", RFC), "odd": odd}
+    steps = {
+        name: PlainStep(name, [ways[name]], [lines(out)], [((str(out), n), (str(read), n)) for n in range(3)], number, number + 0.5)
+        for number, (name, out) in enumerate(outs.items())
+    }
+    text, table, strange = steps.values()
+    flow = pipeline(text, table).forward("s.csv", lines=[1])
+    assert ([s.id for s in flow.steps], flow.exact) == (["text"], True)
+    assert "no records for 'table': a header" in flow.notes[0]
+    with pytest.raises(UnknownRecordError, match="a header, or blank"):
+        pipeline(table).forward("s.csv", lines=[1])
+    for line in (1, 3):
+        flow = pipeline(text, table, strange).forward("s.csv", lines=[line])
+        assert at(flow, "text") == [line - 1]
+        assert ([s.id for s in flow.steps], flow.exact) == (["text", "table", "odd"] if line > 1 else ["text", "odd"], False)
+        assert "All of s.csv is taken for 'odd'" in "".join(flow.notes)
+        assert flow["odd"].located.unit is Unit.WHOLE
+    flow = pipeline(text, table, strange).forward("s.csv", rows=[1])
+    assert (at(flow, "table"), at(flow, "text"), flow.exact) == ([1], [0, 1, 2], False)
+    flow = pipeline(strange).forward("s.csv", lines=[2])
+    assert (flow["odd"].located.unit, flow.exact) == (Unit.WHOLE, False)
+    for found in (pipeline(text, table, strange), pipeline(strange), pipeline(table)):
+        with pytest.raises(UnknownRecordError, match="has 3 lines"):
+            found.forward("s.csv", lines=[4])
+
+
+def test_lines_of_what_a_step_wrote_and_counts_in_ways_of_its_own_are_all_of_it(tmp_path: Path) -> None:
+    read, out = write(tmp_path / "in.txt", ["1", "2"]), write(tmp_path / "out.txt", ["a", "b"])
+    wrote = Extent(str(out), Unit.ROW, "text", (("lineSep", ","),), lines(out).stamp)
+    found = pipeline(PlainStep("odd", [lines(read)], [wrote], [], 1, 2))
+    flow = found.backward("out.txt", lines=[1])
+    assert (flow["in.txt"].located.unit, flow.exact) == (Unit.WHOLE, False)
+    with pytest.raises(UnknownRecordError, match="has 2 lines"):
+        found.backward("out.txt", lines=[3])

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from bigdebug.errors import PipelineError, SourceChangedError, UnknownRecordError, UnknownStepError, UntraceableError
+from bigdebug.errors import BigdebugError, PipelineError, SourceChangedError, UnknownRecordError, UnknownStepError, UntraceableError
 from bigdebug.shown import shown
 from bigdebug.trace.across.dataflow import Dataflow, may_be_of
 from bigdebug.trace.across.flow import ends_with
@@ -20,6 +20,7 @@ from bigdebug.trace.across.notes import Note, notes_of
 from bigdebug.trace.across.paths import key_of, short
 from bigdebug.trace.across.stamps import same_content, stamp_of
 from bigdebug.trace.across.step import Step, failed_in, named, traced
+from bigdebug.trace.across.stored import tabular
 from bigdebug.trace.across.units import FIRST, Units, same_count
 from bigdebug.trace.textlines import local_path
 
@@ -206,13 +207,48 @@ def _versions(flow: Dataflow, units: Units, path: str, found: Located, step: Ste
     uses = readers if step is not None or not ahead else _of_now(path, readers)
     if not uses and not readers:
         return _written(units, writers[-1], found, rows, now=step is None)
-    together = Asked()
+    others = [Note(f"{named(reader)} read {short(path)} when it was not what it is now.") for reader, extent in readers if (reader, extent) not in uses]
+    return _together([_read(units, uses, found, rows), Asked(notes=others)])
+
+
+def _read(units: Units, uses: Sequence[tuple[Step, Extent]], found: Located, rows: Sequence[Extent]) -> Asked:
+    """What steps read. Who has no record there, or cannot tell which it is, is no hindrance to the others: of the one a note says so, of the other all is taken.
+
+    Raises for what is a record to none of them: what one of them says, one by whom it is beyond the end of the file before all others.
+    """
+    known = Asked()
+    untold: list[tuple[Step, Extent, BigdebugError]] = []
     for reader, extent in uses:
-        together.inputs.append((reader, _counted(units, found, extent, rows)))
-    for reader, extent in readers:
-        if (reader, extent) not in uses:
-            together.notes.append(Note(f"{named(reader)} read {short(path)} when it was not what it is now."))
-    return together
+        try:
+            there = _counted(units, found, extent, rows)
+        except BigdebugError as problem:
+            untold.append((reader, extent, problem))
+            continue
+        if len(found) and not len(there):
+            known.notes.append(Note(f"What is asked of {short(extent.path)} are no records for {named(reader)}: a header, or blank lines.", True))
+        else:
+            known.inputs.append((reader, there))
+    if not known.inputs:
+        beyond = [problem for _, _, problem in untold if isinstance(problem, UnknownRecordError)]
+        if beyond or (untold and not any(isinstance(problem, UntraceableError) for _, _, problem in untold)):
+            raise (beyond or [problem for _, _, problem in untold])[0]
+        if uses and not untold:
+            raise _no_records(uses[0][1])
+    for reader, extent, problem in untold:
+        if isinstance(problem, UnknownRecordError):
+            known.notes.append(Note(f"What is asked of {short(extent.path)} are no records for {named(reader)}: {problem}", True))
+        else:
+            known.inputs.append((reader, Located(extent.path, Unit.WHOLE, FIRST)))
+            known.notes.append(_all_taken(reader, extent, problem))
+    return known
+
+
+def _all_taken(step: Step, extent: Extent, problem: BigdebugError) -> Note:
+    return Note(f"All of {short(extent.path)} is taken for {named(step)}, for which of its records these are cannot be told: {problem}")
+
+
+def _no_records(extent: Extent) -> UnknownRecordError:
+    return UnknownRecordError("These lines are no records: a header, or blank", value=extent.path, remedy="Ask for lines behind the header that have something in them.")
 
 
 def _written(units: Units, use: tuple[Step, Extent], found: Located, rows: Sequence[Extent], now: bool) -> Asked:
@@ -231,7 +267,13 @@ def _written(units: Units, use: tuple[Step, Extent], found: Located, rows: Seque
         notes.append(Note(f"Nobody looked at {short(extent.path)} when {named(step)} had written it: it may have been changed since."))
     if now and here is None and not extent.path.startswith(ITEMS) and not os.path.isdir(local_path(extent.path) or ""):
         notes.append(Note(f"{short(extent.path)} is not here to look at; what is told is of what {named(step)} wrote."))
-    return Asked(outputs=[(step, _counted(units, found, extent, rows))], notes=notes)
+    try:
+        there = _counted(units, found, extent, rows)
+    except UntraceableError as problem:
+        return Asked(outputs=[(step, Located(extent.path, Unit.WHOLE, FIRST))], notes=[*notes, _all_taken(step, extent, problem)])
+    if len(found) and not len(there):
+        raise _no_records(extent)
+    return Asked(outputs=[(step, there)], notes=notes)
 
 
 def _of_now(path: str, readers: Sequence[tuple[Step, Extent]]) -> list[tuple[Step, Extent]]:
@@ -243,13 +285,17 @@ def _of_now(path: str, readers: Sequence[tuple[Step, Extent]]) -> list[tuple[Ste
 
 
 def _counted(units: Units, found: Located, extent: Extent, rows: Sequence[Extent]) -> Located:
-    """As the step counts them. Of all of a file, what is in it is counted later, and only if need be. Raises UnknownRecordError for what is no record of it."""
+    """As the step counts them: none for a header, and for blank lines. Of all of a file, what is in it is counted later, and only if need be.
+
+    Raises UnknownRecordError for what is beyond its end, UntraceableError where it cannot be told which of its records these are.
+    """
     if found.unit is Unit.WHOLE:
         return replace(found, path=extent.path)
     as_it_counts = found.unit is extent.unit
-    there = replace(found, path=extent.path) if as_it_counts else units.translate(found, _as_asked(found, extent, rows), extent)
-    if len(found) and not len(there):
-        raise UnknownRecordError("These lines are no records: a header, or blank", value=extent.path, remedy="Ask for lines behind the header that have something in them.")
+    asked = extent if as_it_counts else _as_asked(found, extent, rows)
+    if found.unit is Unit.LINE and not as_it_counts and not tabular(extent.form):
+        _check_count(units, found, asked)
+    there = replace(found, path=extent.path) if as_it_counts else units.translate(found, asked, extent)
     if len(there) and extent.unit is not Unit.WHOLE and stamp_of(extent.path, digest=False) is not None:
         _check_count(units, there, extent)
     return there
