@@ -5,17 +5,23 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from difflib import get_close_matches
 from operator import index
 from typing import Any
 
 import numpy as np
 
-from bigdebug.errors import BigdebugError, PipelineError, SourceChangedError, UnknownRecordError, UnknownStepError, UntraceableError
+from bigdebug.errors import (
+    BigdebugError,
+    PipelineError,
+    SourceChangedError,
+    UnknownRecordError,
+    UnknownStepError,
+    UntraceableError,
+)
 from bigdebug.shown import shown
 from bigdebug.trace.across.dataflow import Dataflow, may_be_of
-from bigdebug.trace.across.flow import ends_with
 from bigdebug.trace.across.located import FOLDER, ITEMS, Extent, Located, Unit
+from bigdebug.trace.across.meant import known_paths, may_be_there, unknown
 from bigdebug.trace.across.notes import Note, notes_of
 from bigdebug.trace.across.paths import key_of, short
 from bigdebug.trace.across.stamps import same_content, stamp_of
@@ -130,17 +136,11 @@ def _together(parts: Iterable[Asked]) -> Asked:
 
 def _of_folder(flow: Dataflow, path: str) -> Asked:
     """From a file that no step is known to have read or written, in a folder where nobody knows which files are whose. Raises UnknownStepError for another."""
-    writers = flow.unlisted(path) if _may_be_there(path) else []
+    writers = flow.unlisted(path) if may_be_there(path) else []
     if not writers:
-        raise _unknown(flow, path)
+        raise unknown(flow, path)
     note = Note(may_be_of([writer for writer, _ in writers], writers[0][1], path))
     return Asked(outputs=[(writer, Located(folder.path, Unit.WHOLE, FIRST)) for writer, folder in writers], notes=[note])
-
-
-def _may_be_there(path: str) -> bool:
-    """Whether a file is there, as far as that can be seen from here."""
-    here = local_path(path)
-    return here is None or os.path.isfile(here)
 
 
 def _file(flow: Dataflow, units: Units, name: str, chosen: Chosen, step: Step | None, ahead: bool) -> Asked:
@@ -149,45 +149,6 @@ def _file(flow: Dataflow, units: Units, name: str, chosen: Chosen, step: Step | 
     if len(paths) > 1 and chosen != Chosen():
         raise PipelineError(f"{short(name)} has {len(paths)} files, and lines and rows are of one", value=name, remedy=f"Name one: {', '.join(map(short, paths[:3]))}.")
     return _located(flow, units, [chosen.of_file(path) for path in paths], step, ahead)
-
-
-def known_paths(flow: Dataflow, name: str) -> list[str]:
-    """The files that are meant by a name: the path of one, the end of its path if it is the only one, or a directory. Raises UnknownStepError."""
-    wanted = {key_of(name), key_of(name if ":" in name else os.path.abspath(name))}
-    exactly = sorted(filter(flow.knows, wanted))
-    if exactly:
-        return [path for one in exactly for path in _with_files(flow, one)]
-    paths = flow.paths()
-    within = sorted(path for path in paths if any(path.startswith(f"{one.rstrip('/')}/") for one in wanted))
-    if within:
-        return within
-    unlisted = [one for one in sorted(wanted) if _may_be_there(one) and flow.unlisted(one)]
-    if unlisted:
-        return unlisted
-    ending = sorted(path for path in paths if ends_with(path, name))
-    if ending and any(os.path.lexists(one) for one in wanted if os.path.isabs(one)):
-        raise UnknownStepError("No step of the pipeline read or wrote the file that stands there", value=name, remedy=f"If another of this name is meant, give its path: {', '.join(ending[:3])}.")
-    if len(ending) == 1:
-        return _with_files(flow, ending[0])
-    if ending:
-        raise UnknownStepError(f"{len(ending)} files have this name", value=name, remedy=f"Name one by more of its path: {', '.join(ending[:3])}.")
-    folders = sorted({path[: at + len(name) + 1] for path in paths if (at := path.find(f"/{name.strip('/')}/")) >= 0})
-    if len(folders) == 1:
-        return sorted(path for path in paths if path.startswith(f"{folders[0]}/"))
-    raise _unknown(flow, name)
-
-
-def _with_files(flow: Dataflow, path: str) -> list[str]:
-    """A file that steps know; of a folder where nobody knows which files are whose, also those that are known."""
-    if not any(key_of(folder.path) == path for _, folder in flow.unlisted(path)):
-        return [path]
-    return [path, *sorted(one for one in flow.paths() if one.startswith(f"{path}/"))]
-
-
-def _unknown(flow: Dataflow, name: str) -> UnknownStepError:
-    near = get_close_matches(short(name), sorted(map(short, flow.paths())), n=3)
-    hint = f"Near it are {', '.join(near)}." if near else "pipeline.table() lists steps and their files; a job has to run under capture to be one."
-    return UnknownStepError("No step of the pipeline read or wrote this file", value=name, remedy=hint)
 
 
 def _versions(flow: Dataflow, units: Units, path: str, found: Located, step: Step | None, ahead: bool) -> Asked:
@@ -216,31 +177,31 @@ def _read(units: Units, uses: Sequence[tuple[Step, Extent]], found: Located, row
 
     Raises for what is a record to none of them: what one of them says, one by whom it is beyond the end of the file before all others.
     """
-    known = Asked()
-    untold: list[tuple[Step, Extent, BigdebugError]] = []
+    inputs: list[tuple[Step, Located]] = []
+    failed: list[tuple[Step, Extent, BigdebugError]] = []
+    notes: list[Note] = []
     for reader, extent in uses:
         try:
             there = _counted(units, found, extent, rows)
         except BigdebugError as problem:
-            untold.append((reader, extent, problem))
+            failed.append((reader, extent, problem))
             continue
         if len(found) and not len(there):
-            known.notes.append(Note(f"What is asked of {short(extent.path)} are no records for {named(reader)}: a header, or blank lines.", True))
+            notes.append(Note(f"What is asked of {short(extent.path)} are no records for {named(reader)}: a header, or blank lines.", True))
         else:
-            known.inputs.append((reader, there))
-    if not known.inputs:
-        beyond = [problem for _, _, problem in untold if isinstance(problem, UnknownRecordError)]
-        if beyond or (untold and not any(isinstance(problem, UntraceableError) for _, _, problem in untold)):
-            raise (beyond or [problem for _, _, problem in untold])[0]
-        if uses and not untold:
+            inputs.append((reader, there))
+    beyond = [(reader, problem) for reader, _, problem in failed if isinstance(problem, UnknownRecordError)]
+    untold = [each for each in failed if not isinstance(each[2], UnknownRecordError)]
+    if uses and not inputs:
+        if beyond:
+            raise beyond[0][1]
+        if not untold:
             raise _no_records(uses[0][1])
-    for reader, extent, problem in untold:
-        if isinstance(problem, UnknownRecordError):
-            known.notes.append(Note(f"What is asked of {short(extent.path)} are no records for {named(reader)}: {problem}", True))
-        else:
-            known.inputs.append((reader, Located(extent.path, Unit.WHOLE, FIRST)))
-            known.notes.append(_all_taken(reader, extent, problem))
-    return known
+        if not any(isinstance(problem, UntraceableError) for _, _, problem in untold):
+            raise untold[0][2]
+    notes += [Note(f"What is asked of {short(found.path)} are no records for {named(reader)}: {problem}", True) for reader, problem in beyond]
+    notes += [_all_taken(*one) for one in untold]
+    return Asked([*inputs, *((reader, Located(extent.path, Unit.WHOLE, FIRST)) for reader, extent, _ in untold)], notes=notes)
 
 
 def _all_taken(step: Step, extent: Extent, problem: BigdebugError) -> Note:
@@ -257,8 +218,8 @@ def _written(units: Units, use: tuple[Step, Extent], found: Located, rows: Seque
     notes: list[Note] = []
     here = stamp_of(extent.path, digest=False) if now else None
     if here is not None and extent.stamp is not None:
-        there = stamp_of(extent.path) if extent.stamp.digest else here
-        if there is None or not same_content(there, extent.stamp):
+        left = stamp_of(extent.path) if extent.stamp.digest else here
+        if left is None or not same_content(left, extent.stamp):
             raise SourceChangedError(
                 f"{short(extent.path)} was changed since {named(step)} wrote it", value=extent.path,
                 remedy=f"To ask about what was written then: step={step.id!r}.",
