@@ -35,7 +35,7 @@ _ECHO = 0.05
 _PATIENCE = 1.0
 """Seconds after which another press is raised also where something is put back."""
 
-_MACHINERY = frozenset({"contextlib", "uuid", *(f"bigdebug.spark.{name}" for name in ("deferred", "interruption", "jobs", "process", "rdd.sent"))})
+_MACHINERY = frozenset({"contextlib", "uuid", *(f"bigdebug.spark.{name}" for name in ("deferred", "interruption", "jobs", "process", "rdd.sent", "unlogged"))})
 """Modules that are called on the way into and out of what is deferred."""
 
 

@@ -14,6 +14,7 @@ from py4j.protocol import Py4JError
 from bigdebug.spark.deferred import undisturbed
 from bigdebug.spark.interruption import cancelling
 from bigdebug.spark.process import alive, answering, ended, outlasting
+from bigdebug.spark.unlogged import unlogged
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
@@ -37,12 +38,14 @@ def is_ours(tag: str) -> bool:
 
 @contextmanager
 def tagged(sc: SparkContext, begins: str = _OURS) -> Iterator[str]:
-    """Within: jobs of this thread, and of those that it starts, have a tag of their own, and an interruption cancels them.
+    """Within: jobs of this thread, and of those that it starts, have a tag of their own, and an interruption cancels them. Of what fails of ours, PySpark
+    prints nothing.
 
     Raises IncompleteLineageError where Spark ends meanwhile, if they are ours.
     """
     tag = f"{begins}{uuid.uuid4()}"
-    with cancelling(sc, tag), outlasting(sc) if begins == _OURS else nullcontext():
+    ours = begins == _OURS
+    with cancelling(sc, tag), outlasting(sc) if ours else nullcontext(), unlogged() if ours else nullcontext():
         try:
             sc.addJobTag(tag)
             yield tag
@@ -134,7 +137,8 @@ def beside(work: Callable[[], _T]) -> Future[_T]:
 
     def run() -> None:
         try:
-            done.set_result(work())
+            with unlogged():
+                done.set_result(work())
         except BaseException as problem:  # it is for who waits
             done.set_exception(problem)
 

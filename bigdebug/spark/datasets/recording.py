@@ -31,6 +31,7 @@ from bigdebug.spark.datasets.starts import watch_starts
 from bigdebug.spark.datasets.streaming import Streaming
 from bigdebug.spark.datasets.turns import watch_turns
 from bigdebug.spark.process import gone
+from bigdebug.spark.unlogged import unlogged
 
 log = logging.getLogger("bigdebug")
 
@@ -164,7 +165,8 @@ class Recording:
     @contextmanager
     def _noting(self) -> Iterator[None]:
         try:
-            yield
+            with unlogged():  # of a query that failed, its plan does
+                yield
         except Exception as trouble:  # what comes next is recorded nevertheless
             log.warning("bigdebug could not record a job: %s: %s", type(trouble).__name__, self._secrets.text(str(trouble)))
 

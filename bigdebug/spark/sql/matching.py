@@ -7,7 +7,6 @@ from contextlib import contextmanager, suppress
 from typing import Any
 
 from pyspark.errors import AnalysisException, PySparkException, PythonException
-from pyspark.logger import PySparkLogger
 from pyspark.sql import Column, Row
 from pyspark.sql import functions as F
 
@@ -19,6 +18,7 @@ from bigdebug.spark.sql.called import called, remedy
 from bigdebug.spark.sql.plans.catalyst import Catalyst
 from bigdebug.spark.sql.plans.expressions import Expr, Node
 from bigdebug.spark.sql.values import having, nearly
+from bigdebug.spark.unlogged import unlogged
 
 
 def matching(
@@ -97,20 +97,6 @@ def _pairs(users: Catalyst, known: list[Expr], row: Any) -> list[tuple[Expr, Any
         raise UnknownColumnError(f"A row without names has {len(values)} values", value=row, remedy=remedy(names))
     by_name = dict(zip(names, known))
     return [(by_name[name], value) for name, value in zip(called(users, tuple(values), names), values.values())]
-
-
-@contextmanager
-def unlogged() -> Iterator[None]:
-    """Within: PySpark does not print what it finds wrong with a query; we say it ourselves."""
-    loggers = [PySparkLogger.getLogger(name) for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger")]
-    before = [logger.disabled for logger in loggers]
-    for logger in loggers:
-        logger.disabled = True
-    try:
-        yield
-    finally:
-        for logger, disabled in zip(loggers, before):
-            logger.disabled = disabled
 
 
 @contextmanager

@@ -21,11 +21,11 @@ from bigdebug.shown import shown
 from bigdebug.spark.predicate import guarded, told
 from bigdebug.spark.sql.actions import unheard
 from bigdebug.spark.sql.keys import restricted
-from bigdebug.spark.sql.matching import unlogged
 from bigdebug.spark.sql.plans.kinds import ABSOLUTE, RELATIVE, equal_in_python, is_floating, is_of, kind_of
 from bigdebug.spark.sql.runs import FrameRun
 from bigdebug.spark.sql.spelling import names_of
 from bigdebug.spark.sql.steps import Steps
+from bigdebug.spark.unlogged import unlogged
 from bigdebug.trace.names import NOTHING, Names, distinct, places
 
 MOST = 200

@@ -10,6 +10,7 @@ from pyspark.errors import PySparkException
 from bigdebug.spark.sql.crashes.filling import Filling
 from bigdebug.spark.sql.plans.catalyst import Catalyst
 from bigdebug.spark.sql.plans.expressions import Node
+from bigdebug.spark.unlogged import unlogged
 
 _EXCLUDED = "spark.sql.optimizer.excludedRules"
 
@@ -29,7 +30,8 @@ def planned(catalyst: Catalyst, plan: Node) -> tuple[Node, list[Node]]:
     the query cannot be planned for another reason.
     """
     try:
-        return _made(catalyst, plan)
+        with unlogged():
+            return _made(catalyst, plan)
     except (PySparkException, Py4JError):
         _exclude(catalyst, _COMPUTING)
         return _made(catalyst, plan)

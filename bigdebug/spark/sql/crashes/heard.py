@@ -18,6 +18,7 @@ from pyspark.errors import PySparkException
 from bigdebug.spark.handles import Handles
 from bigdebug.spark.sql.failures import causes, thrown_by
 from bigdebug.spark.sql.plans.catalyst import Catalyst
+from bigdebug.spark.unlogged import unlogged
 
 log = logging.getLogger(__name__)
 
@@ -88,7 +89,8 @@ class Heard:
 def _plan(query: Any) -> Any | None:
     """What it ran by, or began to; None if it failed while it was planned."""
     try:
-        return query.executedPlan()
+        with unlogged():
+            return query.executedPlan()
     except (PySparkException, Py4JError):
         return None
 

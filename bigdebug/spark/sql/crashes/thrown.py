@@ -13,7 +13,6 @@ from linecache import getline
 from typing import Any, NamedTuple
 
 from pyspark.errors.exceptions.captured import convert_exception
-from pyspark.logger import PySparkLogger
 
 from bigdebug.graph import CallSite
 from bigdebug.spark.collector import waiting
@@ -21,8 +20,7 @@ from bigdebug.spark.gateway import raised_by
 from bigdebug.spark.sql.plans.builders import builds
 from bigdebug.spark.sql.plans.catalyst import Catalyst
 from bigdebug.spark.sql.plans.expressions import Expr, Node
-
-_LOGGERS = ("DataFrameQueryContextLogger", "SQLQueryContextLogger")
+from bigdebug.spark.unlogged import unlogged
 
 _CATALYST = "org.apache.spark.sql.catalyst"
 
@@ -153,17 +151,10 @@ def _split(jvm: Any, texts: Any) -> list[str]:
 
 
 def name_of(raised: Any) -> str:
-    """What PySpark calls an exception of the JVM, or the JVM does. PySpark logs each one that it makes, and nobody has raised this one."""
-    loggers = [PySparkLogger.getLogger(name) for name in _LOGGERS]
-    before = [logger.disabled for logger in loggers]
-    for logger in loggers:
-        logger.disabled = True
-    try:
+    """What PySpark calls an exception of the JVM, or the JVM does."""
+    with unlogged():
         name = type(convert_exception(raised)).__name__
-        return str(raised.getClass().getSimpleName()) if name == "UnknownException" else name
-    finally:
-        for logger, disabled in zip(loggers, before, strict=True):
-            logger.disabled = disabled
+    return str(raised.getClass().getSimpleName()) if name == "UnknownException" else name
 
 
 def _line(context: Any) -> CallSite | None:

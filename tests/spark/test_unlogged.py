@@ -1,0 +1,90 @@
+"""What PySpark prints of queries that fail is printed as often as without bigdebug: our own calls, which Spark fails, too, print nothing."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from pyspark.errors import PySparkException
+from pyspark.logger import PySparkLogger
+
+from bigdebug.spark.unlogged import unlogged
+
+LOGGERS = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
+
+
+class Heard(logging.Handler):
+    """A handler of the user's: the threads that something was printed in."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.threads: list[str] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.threads.append(threading.current_thread().name)
+
+
+@pytest.fixture
+def heard() -> Iterator[list[str]]:
+    handler = Heard()
+    loggers = [PySparkLogger.getLogger(name) for name in LOGGERS]
+    for logger in loggers:
+        logger.addHandler(handler)
+    yield handler.threads
+    for logger in loggers:
+        logger.removeHandler(handler)
+        assert not logger.filters
+
+
+def failing(query: Callable[[], Any]) -> None:
+    with pytest.raises(PySparkException):
+        query()
+
+
+@pytest.mark.parametrize("text", [
+    "select missing from range(9)",  # not understood
+    "select 1 / k from (select id, 0 as k from range(9)) where k = 0",  # thrown while it is planned
+    "select 1 / (id - 7) from range(9)",  # thrown by a task
+])
+def test_a_query_that_fails_is_printed_once(dbg: Any, heard: list[str], text: str) -> None:
+    failing(lambda: dbg.spark.sql(text).collect())
+    for strategy in ("auto", "inject", "defer"):
+        with dbg.capture("failed", strategy=strategy):
+            failing(lambda: dbg.spark.sql(text).collect())
+    for run in dbg.runs:
+        len(run.culprits)
+    dbg.datasets.find("")  # waits until all of them are recorded
+    assert heard == [threading.current_thread().name] * 4
+
+
+def test_the_rows_behind_an_rdd_that_fail_are_printed_once(dbg: Any, heard: list[str]) -> None:
+    with dbg.capture("failed") as run:
+        failing(dbg.spark.sql("select 1 / (id - 7) from range(9)").rdd.map(lambda row: row[0]).collect)
+    len(run.culprits)
+    assert len(heard) == 1
+
+
+def test_trials_that_fail_are_not_printed(dbg: Any, heard: list[str]) -> None:
+    frame = dbg.spark.sql("select id % 3 as g, sum(id) as s, 1 / (count(*) - 1) as c from range(20) group by id % 3")
+    with dbg.capture("sums"):
+        frame.collect()
+    assert dbg.localize(frame, lambda row: row.s > 60).fault_sets
+    assert not heard
+
+
+def test_what_other_threads_print_is_printed(heard: list[str]) -> None:
+    logger = PySparkLogger.getLogger(LOGGERS[0])
+    with unlogged():
+        logger.error("ours")
+        with unlogged():
+            pass
+        logger.error("ours, still")
+        other = threading.Thread(target=logger.error, args=("the user's",), name="the user's")
+        other.start()
+        other.join()
+    assert heard == ["the user's"]
+    logger.error("the user's, in this thread")
+    assert len(heard) == 2
