@@ -14,6 +14,7 @@ from pyspark.sql import DataFrame
 from bigdebug.actors.frames import FRAMES
 from bigdebug.spark.framed import Framed, FramedRows
 from bigdebug.spark.rdd.crashes.suspects import comes_from
+from bigdebug.spark.sql.leaf import IN_MEMORY, Leaf
 from bigdebug.spark.sql.lineage_frame import LineageFrame
 from bigdebug.spark.sql.plans.catalyst import Catalyst
 from bigdebug.trace.culprits import Culprits
@@ -116,10 +117,18 @@ class Seams:
         return {source: framed for source, framed in found.items() if framed is not None}
 
     def unknown_in(self, trace: LineageFrame) -> list[str]:
-        """The names of a query's sources in memory of which nobody knows what they were made of: a checkpoint of a DataFrame that is gone, say."""
+        """What there is to say of a query's sources in memory of which nobody knows what they were made of: a checkpoint of a DataFrame that is gone, say."""
         known = {*self.records_in(trace), *self.originals_in(trace)}
         held = {source: leaf for source, leaf in trace.run.questions.leaves.items() if leaf.node.nodeName() == "LogicalRDD" and source not in known}
-        return [leaf.name for leaf in held.values() if int(leaf.node.rdd().id()) not in self.given]
+        return list(dict.fromkeys(_unknown(leaf) for leaf in held.values() if int(leaf.node.rdd().id()) not in self.given))
+
+
+def _unknown(leaf: Leaf) -> str:
+    """Why the rows of a source lead no further. It may have no name but that of the call that most such sources come from, which is none of its own."""
+    name = "" if leaf.dataset == IN_MEMORY else f"{leaf.name}: "
+    if leaf.node.rdd().isCheckpointed():
+        return f"{name}a checkpoint has its rows, and nothing is known behind them, for nothing holds the DataFrame that it was taken of: keep that in a variable"
+    return f"{name}its rows were made of an RDD by a call that is not followed (spark.read.csv(rdd), say), and nothing is known behind them"
 
 
 def _reachable(trace: LineageFrame, known: Mapping[int, Any]) -> dict[int, Any]:

@@ -244,6 +244,23 @@ def test_a_query_of_which_no_source_can_be_told_has_read_its_files(dbg: Any, spa
     assert not behind.exact
 
 
+@pytest.mark.parametrize("strategy", ["lazy", "inject"])
+def test_files_that_a_data_source_of_version_2_read_are_read_as_a_whole(dbg: Any, spark: Any, numbers: Any, tmp_path: Path, strategy: str) -> None:
+    source = str(tmp_path / "numbers.csv")
+    spark.conf.set("spark.sql.sources.useV1SourceList", "")
+    try:
+        with dbg.capture(strategy=strategy) as run:
+            spark.read.option("header", True).csv(source).where("k = '1'").coalesce(1).write.csv(str(tmp_path / "out"))
+    finally:
+        spark.conf.unset("spark.sql.sources.useV1SourceList")
+    step = dbg._steps.step_of(run.latest)
+    back, ahead = pipeline(step).backward(step.writes[0].path, rows=[0]), pipeline(step).forward(source, lines=[3])
+    assert [(one.extent.path, one.located.unit) for one in back.sources] == [(source, Unit.WHOLE)]
+    assert [one.extent.path for one in ahead.results] == [step.writes[0].path]
+    assert not back.exact
+    assert not ahead.exact
+
+
 def test_who_wrote_into_a_folder_is_not_passed_by_where_nobody_knows_which_files_are_whose(dbg: Any, spark: Any, numbers: Any, tmp_path: Path) -> None:
     """Else a flow back says that the pipeline begins at what it wrote, and is called exact."""
     out, other = str(tmp_path / "out"), str(tmp_path / "other")
@@ -358,7 +375,11 @@ def test_rows_of_which_nobody_knows_where_they_came_from(dbg: Any, spark: Any, n
     assert told(known.backward(all_of(known))) == {"numbers.csv": [6, 9]}
     unknown = saved(dbg, lambda: numbers.limit(3).localCheckpoint().write.json(str(tmp_path / "unknown")))
     assert unknown.reads == ()
-    assert "nothing is known behind them" in unknown.incomplete[0]
+    assert "a checkpoint has its rows, and nothing is known behind them" in unknown.incomplete[0]
+    parsed = saved(dbg, lambda: spark.read.csv(dbg.context.textFile(str(tmp_path / "numbers.csv"))).write.json(str(tmp_path / "parsed")))
+    assert parsed.reads == ()
+    assert "made of an RDD by a call that is not followed" in parsed.incomplete[0]
+    assert "createDataFrame" not in unknown.incomplete[0] + parsed.incomplete[0]
 
 
 def test_an_action_that_fails_and_one_that_writes_nowhere(dbg: Any, numbers: Any, tmp_path: Path) -> None:

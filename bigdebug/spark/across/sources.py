@@ -23,8 +23,11 @@ from bigdebug.spark.sql.runs import FrameRun
 from bigdebug.trace.across import facts as of_facts
 from bigdebug.trace.across.located import Extent, FileStamp, Located, Unit
 from bigdebug.trace.counts import records, sizes
+from bigdebug.trace.origins import Stamp
 from bigdebug.trace.places import Places
 from bigdebug.trace.run import Run
+
+_NO_NAMES = "Files were read by a data source of version 2, and which of their records rows were made of is not known"
 
 _FORMS = {"textFile": "text", "pickleFile": "pickle", "sequenceFile": "sequence"}
 
@@ -50,7 +53,7 @@ class Sources:
             whole = lineage_of(run)
             others = {**self._crossing.seams.records_in(whole), **self._crossing.seams.originals_in(whole)}
             leaves = [leaf for operator, leaf in known.items() if operator not in others and leaf.files]
-            paths = {extent.path for leaf in leaves for extent in LeafFiles(run.questions.catalyst, leaf).extents({})}
+            paths = {extent.path for leaf in leaves for extent in LeafFiles(run.questions.catalyst, leaf).extents({})} | {extent.path for extent in _unnamed(run)}
         else:
             frames = self._crossing.seams.rows_in(run)
             paths = {extent.path for source, facts in run.sources.items() if source not in frames for extent in of_facts.extents(facts, "")}
@@ -70,8 +73,8 @@ class Sources:
             except BigdebugError as refused:
                 return (str(refused),)
             whole = lineage_of(run)
-            lost = [f"{name}: its rows were in memory, and nothing is known behind them" for name in self._crossing.seams.unknown_in(whole)]
-            return (*lost, *dict.fromkeys(why for framed in self._crossing.seams.framed_in(whole).values() for why in framed.why))
+            unnamed = [f"{_NO_NAMES}: all of these is taken"] if _unnamed(run) else []
+            return (*unnamed, *self._crossing.seams.unknown_in(whole), *dict.fromkeys(why for framed in self._crossing.seams.framed_in(whole).values() for why in framed.why))
         known = self._crossing.seams.rows_in(run)
         return tuple(
             f"{facts.dataset}: its records were made outside of bigdebug, and nothing is known behind them"
@@ -111,6 +114,7 @@ class Sources:
         seams = self._crossing.seams
         made, originals, framed = seams.records_in(trace), seams.originals_in(trace), seams.framed_in(trace)
         found = trace.goBackAll()
+        yield from (Located.of(extent.path, Unit.WHOLE, [0]) for extent in _unnamed(trace.run))
         for operator in found.operators:
             leaf, part = questions.leaves[operator], found[trace.run.graph[operator]]
             if operator in made:
@@ -145,6 +149,8 @@ class Sources:
 
     def _ahead_of_frame(self, run: FrameRun, given: Sequence[Located]) -> LineageFrame | None:
         questions, whole = run.questions, lineage_of(run)
+        if set(map(_path, given)) & {extent.path for extent in _unnamed(run)}:
+            raise UntraceableError(_NO_NAMES, value=run.name, remedy="Read the files by Spark's own sources, as spark.sql.sources.useV1SourceList says.")
         starts: dict[int, Any] = {}
         seams = self._crossing.seams
         made, originals, framed = seams.records_in(whole), seams.originals_in(whole), seams.framed_in(whole)
@@ -184,7 +190,8 @@ class Sources:
             answering(run.frame.sparkSession.sparkContext)
         except BigdebugError:
             return  # incomplete() says so
-        stamps = {of_facts.path_of(path): of_facts.stamp_from(stamp) for path, stamp in run.questions.stamps.items()}
+        stamps = _by_path(run.questions.stamps)
+        yield from _unnamed(run)
         leaves = _leaves(run)
         if leaves is None:  # a question takes all that it read, and says why
             yield from (Extent(path, Unit.WHOLE, stamp=stamp) for path, stamp in stamps.items())
@@ -217,6 +224,15 @@ def _leaves(run: FrameRun) -> Mapping[int, Leaf] | None:
         return run.questions.leaves
     except UntraceableError:
         return None
+
+
+def _by_path(stamps: Mapping[str, Stamp]) -> dict[str, FileStamp]:
+    return {of_facts.path_of(path): of_facts.stamp_from(stamp) for path, stamp in stamps.items()}
+
+
+def _unnamed(run: FrameRun) -> list[Extent]:
+    """The files of which a query names no records; each as a whole."""
+    return [Extent(path, Unit.WHOLE, stamp=stamp) for path, stamp in of_facts.digested(_by_path(run.questions.unnamed)).items()]
 
 
 def _path(located: Located) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from bigdebug.errors import SourceChangedError
-from bigdebug.spark.sql.listings import cached_listings_of, listed, listings_of
+from bigdebug.spark.sql.listings import cached_listings_of, listed, listings_of, unnamed_listings_of
 from bigdebug.spark.sql.plans.catalyst import Catalyst
 from bigdebug.spark.sql.plans.expressions import Node
 from bigdebug.trace.origins import Stamp
@@ -52,8 +52,17 @@ def stamps_of(catalyst: Catalyst, plan: Node, planned: int | None = None) -> dic
     A file that Spark has listed twice, with a change between, has a stamp like no other; so has one that is younger than the plan
     that is executed, if that was ``planned`` before, in milliseconds: an INSERT is seen in the listing, and not in that plan.
     """
+    return _stamps(catalyst, (*listings_of(catalyst, plan), *cached_listings_of(catalyst, plan)), planned)
+
+
+def unnamed_stamps_of(catalyst: Catalyst, plan: Node) -> dict[str, Stamp]:
+    """The same of files that data sources of version 2 read: which of their records a row was made of is not known, and nothing of them is read again."""
+    return _stamps(catalyst, unnamed_listings_of(catalyst, plan), None)
+
+
+def _stamps(catalyst: Catalyst, listings: Iterable[Any], planned: int | None) -> dict[str, Stamp]:
     found: dict[str, Stamp] = {}
-    for listing in (*listings_of(catalyst, plan), *cached_listings_of(catalyst, plan)):
+    for listing in listings:
         for path, known in listed(catalyst, listing).items():
             stamp = _now(catalyst, path) if known is None else Stamp(path, known.size, known.modified * _MILLISECOND)
             settled = stamp is not None and (planned is None or stamp.modified <= planned * _MILLISECOND)

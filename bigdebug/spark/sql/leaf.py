@@ -29,6 +29,9 @@ _SPELLED = 32
 _UNLISTED = f"CAST(raise_error(concat('bigdebug does not know the file ', {_READ})) AS BIGINT)"
 """Better no answer than a row under the name of another."""
 
+IN_MEMORY = "createDataFrame"
+"""What sources in memory are called that have no other name."""
+
 
 @dataclass(frozen=True)
 class Leaf:

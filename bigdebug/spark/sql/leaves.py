@@ -17,7 +17,7 @@ from pyspark.sql import functions as F
 from bigdebug.errors import UntraceableError
 from bigdebug.model import POSITION_BITS
 from bigdebug.spark.sql.formats import PARQUET, TEXT, format_of, option, reader_of
-from bigdebug.spark.sql.leaf import Leaf, metadata_of
+from bigdebug.spark.sql.leaf import IN_MEMORY, Leaf, metadata_of
 from bigdebug.spark.sql.plans.catalyst import Catalyst
 from bigdebug.spark.sql.plans.domains import DOMAIN
 from bigdebug.spark.sql.plans.expressions import Node
@@ -135,13 +135,13 @@ def _numbered() -> Column:
 
 
 def _in_memory(catalyst: Catalyst, operator: PlanOperator) -> Leaf:
-    return Leaf(operator.id, operator.dataset or "createDataFrame", operator.node, _numbered(), counts=True)
+    return Leaf(operator.id, operator.dataset or IN_MEMORY, operator.node, _numbered(), counts=True)
 
 
 def _local(catalyst: Catalyst, operator: PlanOperator) -> Leaf:
     # How many partitions Spark makes of it depends on settings; in one, the position is the index.
     node = catalyst.plan(catalyst.frame(operator.node).coalesce(1))
-    return Leaf(operator.id, operator.dataset or "createDataFrame", node, _numbered(), fixed=_is_written(operator))
+    return Leaf(operator.id, operator.dataset or IN_MEMORY, node, _numbered(), fixed=_is_written(operator))
 
 
 def _range(catalyst: Catalyst, operator: PlanOperator) -> Leaf:

@@ -50,6 +50,12 @@ def _listings(leaves: list[Node]) -> Iterator[Any]:
             yield reader.location()
 
 
+def unnamed_listings_of(catalyst: Catalyst, plan: Node) -> list[Any]:
+    """The listings of files below a plan that data sources of version 2 read, so that their records have no names."""
+    tables = [leaf.table() for leaf in catalyst.leaves(plan) if leaf.getClass().getSimpleName() == "DataSourceV2Relation"]
+    return [table.fileIndex() for table in tables if catalyst.is_a(table, f"{_DATASOURCES}.v2.FileTable")]
+
+
 def itself(catalyst: Catalyst, listing: Any) -> Any:
     """What knows the files: of a table with partitions, of which the catalog knows, another listing. Spark remembers what it lists of them."""
     return listing.filterPartitions(catalyst.seq([])) if catalyst.is_a(listing, f"{_DATASOURCES}.CatalogFileIndex") else listing

@@ -15,7 +15,7 @@ from bigdebug.graph import OperatorGraph
 from bigdebug.spark.interruption import planning
 from bigdebug.spark.process import answering
 from bigdebug.spark.sql.absences import Absences
-from bigdebug.spark.sql.conditions import Conditions
+from bigdebug.spark.sql.conditions import Conditions, unnamed_stamps_of
 from bigdebug.spark.sql.declared import Declared
 from bigdebug.spark.sql.indexes import Built, build
 from bigdebug.spark.sql.kept import holding
@@ -86,6 +86,11 @@ class Questions:
     def stamps(self) -> Mapping[str, Stamp]:
         """The files that the query read, as they were then, by their paths as Hadoop writes them."""
         return self._conditions.result().stamps
+
+    @cached_property
+    def unnamed(self) -> Mapping[str, Stamp]:
+        """Files that the query read by data sources of version 2, none of whose records has a name, in the same way."""
+        return unnamed_stamps_of(self.catalyst, self._analyzed)
 
     @cached_property
     def catalyst(self) -> Catalyst:
