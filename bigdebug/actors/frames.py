@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 CHANGED = "The frame was changed after it was read or made by a step, so its rows are not followed further: put that change into a step"
 UNSEEN = "What the cells of the frame hold cannot be looked at, so it is not known whether it was changed after it was read or made by a step, and its rows are not followed further"
-FOREIGN = "The frame came from no step, so its rows are not followed further: give what actors.read_csv, or another step, gave"
+FOREIGN = "The frame came from no step, so its rows are not followed further: give what actors.read_csv, another step, or toPandas() of a captured run gave"
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,6 +34,7 @@ class _Known:
     index: Any
     cells: Cells | None
     """None if they cannot be looked at."""
+    taken: weakref.WeakMethod[Callable[[Any], None]] | None = None
 
 
 class Frames:
@@ -42,17 +43,20 @@ class Frames:
     def __init__(self) -> None:
         self._known: dict[int, _Known] = {}
         self.gave = False
-        """Whether a step of this process gave a frame, be it that nobody holds it any more."""
+        """Whether a step of actors gave a frame in this process, be it that nobody holds it any more."""
 
-    def tell(self, frame: Any, files: Sequence[Extent], counts: Sequence[int]) -> None:
-        """The rows of a frame are all rows of these files, one behind the other. Takes a millisecond, and what ``Cells.of`` does. In a trial, nothing is known."""
+    def tell(self, frame: Any, files: Sequence[Extent], counts: Sequence[int], taken: Callable[[Any], None] | None = None) -> None:
+        """The rows of a frame are all rows of these files, one behind the other. Takes a millisecond, and what ``Cells.of`` does. In a trial, nothing is known.
+
+        Of what is no step of actors, ``taken``, a method, is told when a step takes the frame, as long as somebody holds its object.
+        """
         if being_tried():
             return
-        self.gave = True
+        self.gave = self.gave or taken is None
         name = id(frame)
         runs = runs_of(counts)
         known = weakref.ref(frame, lambda _: self._known.pop(name, None))
-        self._known[name] = _Known(known, Places.of(files, runs), frame.index, _seen(frame))
+        self._known[name] = _Known(known, Places.of(files, runs), frame.index, _seen(frame), None if taken is None else weakref.WeakMethod(taken))
 
     def paths(self, value: Any) -> tuple[str, ...]:
         """The files, or what an actor gave, of which a frame has the rows; none for what is no frame, or came from no step."""
@@ -67,12 +71,17 @@ class Frames:
         why = _why_not(known, frame)
         if why:
             return Items(len(frame)), (why,)
+        taken = None if known.taken is None else known.taken()
+        if taken is not None:  # nor was it forgotten what gave it
+            taken(frame)
         return Items(len(frame), known.places), ()
 
     def perhaps(self, value: Any) -> tuple[Items, tuple[str, ...]] | None:
-        """The same of what may be anything. None for what is no frame, and as long as no step has given one: who makes frames by hand alone is told nothing of steps."""
+        """The same of what may be anything. None for what is no frame, and as long as no step has given one, for what is not known: who makes frames by hand alone is told
+        nothing of steps.
+        """
         pandas = sys.modules.get("pandas")
-        if not self.gave or pandas is None or not isinstance(value, pandas.DataFrame):
+        if pandas is None or not isinstance(value, pandas.DataFrame) or not (self.gave or id(value) in self._known):
             return None
         return self.inputs(value)
 

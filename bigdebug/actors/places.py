@@ -145,6 +145,12 @@ class Places:
         run = np.searchsorted(starts, positions, side="right") - 1
         return Covered((run >= 0) & (positions < ends[np.maximum(run, 0)]), int(starts[0]))
 
+    def size_of(self, path: str) -> int:
+        """How far items stand in a file, in its unit."""
+        here = np.isin(self.file.array, [code for code, each in enumerate(self.files) if each.path == path])
+        ends = self.position.array + self.count.array * self.size.array
+        return int(ends[here].max()) if here.any() else 0
+
     def locate(self, numbers: Positions) -> Iterator[Located]:
         """Where these items stand, file by file. Those that stand nowhere are left out."""
         run, inside = self._runs(numbers)

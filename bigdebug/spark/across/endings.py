@@ -12,11 +12,14 @@ from typing import Any, NamedTuple
 
 from bigdebug.errors import UntraceableError
 from bigdebug.spark.across.folders import File, written
+from bigdebug.spark.across.handed import ACTION, Handed
 from bigdebug.spark.across.targets import Target, target_of_rdd, target_of_writer
-from bigdebug.spark.rdd.acting import Acting
 from bigdebug.spark.rdd.action import Action
+from bigdebug.spark.rdd.recorder import Recorder
 from bigdebug.spark.sql.action import Action as FrameAction
+from bigdebug.spark.sql.runs import FrameRun
 from bigdebug.trace.across.facts import digested
+from bigdebug.trace.across.located import gives_path
 from bigdebug.trace.run import Run
 from bigdebug.trace.textlines import local_path
 
@@ -33,13 +36,14 @@ class Left(NamedTuple):
 @dataclass
 class Ending:
     """When an action ended, in seconds since 1970, and what it wrote where; no ``target`` if it wrote nothing to files. ``trouble`` says why that is not known, or not
-    all of it.
+    all of it. ``handed`` are the rows that it gave to its program as a frame.
     """
 
     ended: float | None = None
     target: Target | None = None
     listed: Future[Left] | None = None
     trouble: str = ""
+    handed: Handed | None = None
 
     @property
     def files(self) -> tuple[File, ...]:
@@ -58,10 +62,14 @@ class Ending:
 class Endings:
     """The endings of one session's actions, by run. Thread-safe: each is noted once."""
 
-    def __init__(self, recorder: Acting, spark: Any) -> None:
+    def __init__(self, recorder: Recorder, spark: Any) -> None:
         self._recorder = recorder
         self._spark = spark
         self._known: dict[str, Ending] = {}
+
+    def step_id(self, run: Run) -> str:
+        """What the step is called that a run is."""
+        return f"{self._recorder.store.root.name}/{run.id}"
 
     def of(self, run: Run) -> Ending:
         return self._known.get(run.id, Ending())
@@ -77,9 +85,14 @@ class Endings:
         """An action on an RDD has ended."""
         self._note(run, action.began, lambda: target_of_rdd(self._recorder.sc, action.name, action.given))
 
-    def frame(self, run: Run, action: FrameAction) -> None:
+    def frame(self, run: FrameRun, action: FrameAction) -> None:
         """An action on a DataFrame has ended."""
         self._note(run, action.began, lambda: target_of_writer(self._spark, action))
+        if action.name == ACTION and action.status == "succeeded":
+            try:
+                self._known[run.id].handed = Handed(run, gives_path(self.step_id(run)), action.result)
+            except Exception as trouble:  # the user's result comes first
+                log.info("bigdebug does not know what %s gave: %s", run.name, type(trouble).__name__)
 
     def _note(self, run: Run, began: int, find: Callable[[], Target | None]) -> None:
         """Local files are looked at now, which takes some µs each; others, and what files hold, beside."""

@@ -16,6 +16,7 @@ from bigdebug.spark.across.content import Keyed, Keys, of_result, of_written
 from bigdebug.spark.across.elsewhere import Elsewhere
 from bigdebug.spark.across.endings import Ending
 from bigdebug.spark.across.folders import File
+from bigdebug.spark.across.handed import Handed, loose_in
 from bigdebug.spark.across.leaffiles import LeafFiles, Places
 from bigdebug.spark.across.runstep import RunStep
 from bigdebug.spark.across.sources import Sources
@@ -49,8 +50,8 @@ class FrameStep(RunStep[FrameRun, LineageFrame]):
 
     traces = LineageFrame
 
-    def __init__(self, session: str, run: FrameRun, ending: Ending, sources: Sources, frames: FrameRuns) -> None:
-        super().__init__(session, run, ending, sources)
+    def __init__(self, name: str, run: FrameRun, ending: Ending, sources: Sources, frames: FrameRuns) -> None:
+        super().__init__(name, run, ending, sources)
         self._frames = frames
         self._read: dict[tuple[str, ...], FrameRun] = {}
 
@@ -66,6 +67,8 @@ class FrameStep(RunStep[FrameRun, LineageFrame]):
 
     def backward(self, outputs: Sequence[Located]) -> Sequence[Located]:
         self._check_listed(outputs)
+        if self.reads and self._handed is not None:
+            return self._of_handed(self._handed, outputs)
         if not self.reads or not self._files:
             return ()
         wanted = {one.path: one.positions for one in outputs if len(one)}
@@ -88,6 +91,10 @@ class FrameStep(RunStep[FrameRun, LineageFrame]):
     def forward(self, inputs: Sequence[Located]) -> Sequence[Located]:
         found = self._sources.ahead(self.run, inputs)
         return () if found is None else self._located(found)
+
+    def count(self, path: str) -> int:
+        """How many records there are of what it gave, or took, without a file."""
+        return self._handed.count if self._handed is not None and path == self._handed.path else self._sources.count(self.run, path)
 
     # ---- records that people hold -----------------------------------------------------------------------------
 
@@ -130,12 +137,14 @@ class FrameStep(RunStep[FrameRun, LineageFrame]):
         return cut_by(target)
 
     def _located(self, rows: LineageFrame) -> list[Located]:
-        """Where rows of the result stand in the files; all of those that have been changed, if they may have had some, and the folder, if it may have others."""
+        """Where rows of the result stand in the files, or in the frame that it gave; all of those that have been changed, if they may have had some, and the folder, if it may have others."""
         if not self.writes:
             return []
         names = rows.standing.get(self.run.subject)
         if names is not None and not len(names):
             return []
+        if self._handed is not None:
+            return self._handed.located(names)
         if not self._files:
             return self._elsewhere()
         _, keys = self._result(names).read()
@@ -154,6 +163,20 @@ class FrameStep(RunStep[FrameRun, LineageFrame]):
         alike = self._alike(theirs[chosen])
         standing = (replace(one, why=alike) for one in at.of(chosen).located(self._target.unit))
         return [*standing, *(Located.of(path, Unit.WHOLE, [0], all_taken(path, self.name)) for path in elsewhere.files), *self._elsewhere()]
+
+    def _of_handed(self, handed: Handed, outputs: Sequence[Located]) -> Sequence[Located]:
+        """What rows of the frame that it gave were made of."""
+        wanted = next((one.positions for one in outputs if one.path == handed.path and len(one)), None)
+        if wanted is None:
+            return ()
+        names, why = handed.names(wanted)
+        return [replace(found, why=why or found.why) for found in self._sources.back(lineage_of(self.run).standing_at({self.run.subject: names}))]
+
+    @property
+    def _handed(self) -> Handed | None:
+        """The frame that it gave, if a step took it."""
+        handed = self._ending.handed
+        return handed if handed is not None and handed.taken else None
 
     def _changed(self) -> dict[str, str]:
         """The paths of those of its files that are not what it wrote, with the folders that they were written to. Raises SourceChangedError if none is."""
@@ -184,8 +207,7 @@ class FrameStep(RunStep[FrameRun, LineageFrame]):
     @cached_property
     def _loose(self) -> frozenset[int]:
         """The positions of columns that another execution may give otherwise."""
-        loose = self.run.questions.loose
-        return frozenset(i for i, column in enumerate(self._columns) if column.exprId().id() in loose)
+        return loose_in(self.run)
 
     def _alike(self, codes: np.ndarray[Any, Any]) -> str:
         """Why an answer is for more rows than were asked about, where rows are not told apart; empty if they are. It is that answer's: others may be exact."""

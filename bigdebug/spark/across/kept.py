@@ -16,7 +16,7 @@ from bigdebug.spark.across.lines import counted
 from bigdebug.spark.across.saved import RDDStep
 from bigdebug.spark.sql.levelled import Levelled
 from bigdebug.spark.sql.saving import TROUBLE, why_of
-from bigdebug.trace.across.located import FOLDER, Extent, Unit, dump_extent
+from bigdebug.trace.across.located import Unit, dump_extent
 from bigdebug.trace.across.saved_steps import RESULT
 from bigdebug.trace.multiples import Multiples, paired
 from bigdebug.trace.names import matched
@@ -43,10 +43,10 @@ def keep_step(step: Any, home: Path, name: str, known: Levelled | None, *, deriv
     through: list[str] = []
     try:
         through = _through(step)
-        kept["reads"], kept["writes"] = list(map(dump_extent, step.own_reads)), list(map(dump_extent, step.writes))
+        kept["reads"], kept["writes"] = list(map(dump_extent, step.own_reads)), list(map(dump_extent, step.stored))
         if isinstance(step, RDDStep):
-            kept["written"] = _of_program(step, home, f"{WRITTEN}/{name}", derive) if _files(step) else None
-        elif _files(step) and derive and known is not None:
+            kept["written"] = _of_program(step, home, f"{WRITTEN}/{name}", derive) if step.files else None
+        elif step.files and derive and known is not None:
             kept["written"], kept["changed"], kept["alike"] = _of_query(step, home, f"{WRITTEN}/{name}", known)
     except TROUBLE as why:
         shutil.rmtree(home / WRITTEN / name, ignore_errors=True)
@@ -55,15 +55,14 @@ def keep_step(step: Any, home: Path, name: str, known: Levelled | None, *, deriv
     return kept
 
 
-def _files(step: FrameStep | RDDStep) -> list[Extent]:
-    """What it wrote, but for a folder of which it is not known."""
-    return [extent for extent in step.writes if extent.form != FOLDER]
-
-
 def _through(step: Any) -> list[str]:
     """What a live step goes through, and a saved one does not."""
     more = ({extent.path for extent in step.reads} - {extent.path for extent in step.own_reads}) | step.given
-    return [f"{path}: it was read by another step, whose records this one was given in memory; ask the live session" for path in sorted(more)]
+    handed = [extent for extent in step.writes if extent not in step.stored]
+    return [
+        *(f"{path}: it was read by another step, whose records this one was given in memory; ask the live session" for path in sorted(more)),
+        *("which rows it gave in memory to other steps was not saved; ask the live session" for _ in handed),
+    ]
 
 
 def _of_program(step: RDDStep, home: Path, folder: str, derive: bool) -> dict[str, Any]:
@@ -83,10 +82,10 @@ def _of_program(step: RDDStep, home: Path, folder: str, derive: bool) -> dict[st
 
 def _check_cheap(step: RDDStep, sizes: Mapping[int, int]) -> None:
     """Raise IncompleteLineageError where it takes a job, or much reading, to know which line is which record."""
-    texts = [extent for extent in _files(step) if extent.unit is Unit.LINE]
+    texts = [extent for extent in step.files if extent.unit is Unit.LINE]
     if sum(extent.stamp.size for extent in texts if extent.stamp is not None) > _READ:
         raise IncompleteLineageError(f"What it wrote are more than {_READ >> 20} MiB of text", remedy="Save it with dbg.save(DIR, lineage=True), which reads them.")
-    written = zip(_files(step), step.partitions())
+    written = zip(step.files, step.partitions())
     if any(counted(extent.path) != sizes.get(partition, 0) for extent, partition in written if extent.unit is Unit.LINE):
         raise IncompleteLineageError("It wrote records that have ends of lines in them", remedy="Save it with dbg.save(DIR, lineage=True), which asks a job for them.")
 
@@ -105,7 +104,7 @@ def _of_query(step: FrameStep, home: Path, folder: str, known: Levelled) -> tupl
     levels = {RESULT: whole(known.multiples.count)}
     pairs = []
     by_path = {path: number for number, path in enumerate(places.paths)}
-    for number, extent in enumerate(_files(step)):
+    for number, extent in enumerate(step.files):
         if extent.path in elsewhere:  # one record, which is all of the file
             levels[number + 1], may_be = whole(1), distinct(every[elsewhere.rows(extent.path)])
             pairs.append(Pairs(number + 1, RESULT, 0, *paired(Multiples(np.zeros(1, np.int64)), np.zeros(len(may_be), np.int64), known.multiples, may_be)))

@@ -48,7 +48,7 @@ class RunSteps:
         return next((step for step in self.steps() if getattr(step, "run", None) is run), None)
 
     def _step(self, run: Run) -> Step:
-        session, ending = self._recorder.store.root.name, self._endings.of(run)
+        name, ending = self._endings.step_id(run), self._endings.of(run)
         if isinstance(run, FrameRun):
-            return FrameStep(session, run, ending, self._sources, self._frames)
-        return RDDStep(session, run, ending, self._sources)
+            return FrameStep(name, run, ending, self._sources, self._frames)
+        return RDDStep(name, run, ending, self._sources)

@@ -29,8 +29,8 @@ class RunStep(Generic[AnyRun, AnyTrace]):
     traces: type[AnyTrace]
     """What traces of such a run are."""
 
-    def __init__(self, session: str, run: AnyRun, ending: Ending, sources: Sources) -> None:
-        self.id = f"{session}/{run.id}"
+    def __init__(self, name: str, run: AnyRun, ending: Ending, sources: Sources) -> None:
+        self.id = name
         self.run = run
         self._ending = ending
         self._sources = sources
@@ -47,13 +47,24 @@ class RunStep(Generic[AnyRun, AnyTrace]):
     def ended(self) -> float | None:
         return self._ending.ended
 
-    @cached_property
+    @property
     def writes(self) -> Sequence[Extent]:
-        """The files; behind them the folder, where these may not be all that it wrote there."""
-        if self._ending.target is None:
+        """What it wrote; and what it gave to its program in memory, where a step took that."""
+        handed = self._ending.handed
+        return self.stored if handed is None or not handed.taken else (*self.stored, handed.extent)
+
+    @cached_property
+    def stored(self) -> Sequence[Extent]:
+        """The files that it wrote; behind them the folder, where these may not be all that it wrote there."""
+        return (*self.files, *self._unlisted)
+
+    @cached_property
+    def files(self) -> Sequence[Extent]:
+        """The files that it wrote."""
+        target = self._ending.target
+        if target is None:
             return ()
-        listed: list[Extent] = [Extent(file.path, self._target.unit, self._target.form, self._options(self._target), file.stamp) for file in self._files]
-        return (*listed, *self._unlisted)
+        return tuple(Extent(file.path, target.unit, target.form, self._options(target), file.stamp) for file in self._files)
 
     @property
     def own_reads(self) -> Sequence[Extent]:

@@ -28,8 +28,8 @@ class RDDStep(RunStep[Run, LineageRDD]):
 
     traces = LineageRDD
 
-    def __init__(self, session: str, run: Run, ending: Ending, sources: Sources) -> None:
-        super().__init__(session, run, ending, sources)
+    def __init__(self, name: str, run: Run, ending: Ending, sources: Sources) -> None:
+        super().__init__(name, run, ending, sources)
         self._lines: dict[str, Lines] = {}
 
     @cached_property

@@ -64,6 +64,11 @@ class Sources:
         framed = self._crossing.seams.framed_in(lineage_of(run)) if isinstance(run, FrameRun) else {}
         return frozenset(extent.path for known in framed.values() for extent in known.items.places.files)
 
+    def count(self, run: FrameRun, path: str) -> int:
+        """How many records, at most, frames of steps gave to a run of what a step gives without a file."""
+        framed = self._crossing.seams.framed_in(lineage_of(run))
+        return max((known.items.places.size_of(path) for known in framed.values()), default=0)
+
     def incomplete(self, run: Run) -> tuple[str, ...]:
         """What is not known of where a run's records came from."""
         if isinstance(run, FrameRun):
