@@ -119,7 +119,7 @@ def all_at_once(records: Iterable[int]) -> list[int]:
     return [plainly(x) for x in list(records)]
 
 
-@pytest.mark.parametrize(("function", "last"), [(one_by_one, 5), (one_by_one, 8), (all_at_once, 8)])
+@pytest.mark.parametrize(("function", "last"), [(one_by_one, 5), (one_by_one, 8), (all_at_once, 5), (all_at_once, 8)])
 def test_one_exception_object_in_functions_over_iterators(function: Callable[[Iterable[int]], Any], last: int, dbg: Any) -> None:
     found = culprits_of(dbg, dbg.context.parallelize(range(last + 1), 1).mapPartitions(function).collect)
     assert [(c.record, c.locals["x"]) for c in found] == [(2, "2"), (5, "5")]

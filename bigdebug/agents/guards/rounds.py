@@ -202,6 +202,8 @@ def _found(calls: Calls, pulled: Sequence[Any], suspects: range, problem: BaseEx
         others = [place for place in others if source.position(place) != source.first_at]
         own = crash([last])
     if own is not None and type(own) is type(problem):
+        if own is problem:  # one object, which tells of the record that it was raised on last
+            own = as_elsewhere(crash([last]) or own)
         earlier = calls.raised_of(pulled, others)
         return [Found(last, own, 1), *([] if earlier is None else culprits(crash, others, earlier))]
     found = list(culprits(crash, suspects, problem))
