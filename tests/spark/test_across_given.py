@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -21,13 +22,9 @@ def source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 
 
 @pytest.fixture(params=["true", "false"])
-def arrow(spark: Any, request: pytest.FixtureRequest) -> Any:
+def arrow(sql_settings: Callable[..., None], request: pytest.FixtureRequest) -> None:
     """With Arrow the rows are in the plan, without they are an RDD of several partitions."""
-    name = "spark.sql.execution.arrow.pyspark.enabled"
-    before = spark.conf.get(name)
-    spark.conf.set(name, request.param)
-    yield
-    spark.conf.set(name, before)
+    sql_settings(execution__arrow__pyspark__enabled=request.param)
 
 
 def told(flow: Any) -> Any:

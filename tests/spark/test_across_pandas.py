@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -22,12 +23,8 @@ def source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 
 
 @pytest.fixture(params=["true", "false"])
-def arrow(spark: Any, request: pytest.FixtureRequest) -> Any:
-    name = "spark.sql.execution.arrow.pyspark.enabled"
-    before = spark.conf.get(name)
-    spark.conf.set(name, request.param)
-    yield
-    spark.conf.set(name, before)
+def arrow(sql_settings: Callable[..., None], request: pytest.FixtureRequest) -> None:
+    sql_settings(execution__arrow__pyspark__enabled=request.param)
 
 
 def taken(dbg: Any, frame: Any, name: str = "taken", **how: Any) -> Any:
