@@ -30,7 +30,10 @@ from bigdebug.errors import ActorError
 from bigdebug.trace.positions import Positions
 
 _LOOKED_AT = 3
-"""Outputs of which it is seen whether they read on in the records: what gives such, does so from its first one on."""
+"""Outputs of which it is seen whether they may read on in the records: what gives such, mostly does so from its first one on."""
+
+_DEPTH = 3
+"""Lists, tuples and dictionaries within each other that are looked into for this."""
 
 Key = Callable[[Any], Hashable]
 Transform = Callable[..., Iterable[Any]]
@@ -106,6 +109,7 @@ class Capture:
             self._trial.sees(output, self._paired.inputs)
         elif self._promise.tags is not None:
             self._tags.note(self._tags.given, self._promise.tags[1](output))
+        self._reads_on = self._reads_on or _gives_more(output)
         self._passed = self._paired.passed if _may_read(output) else None
 
     def _has_seen(self) -> bool:
@@ -160,7 +164,7 @@ class Capture:
     def _unpaired(self, count: int | None) -> str:
         """Why what was read does not say what an output was made of; empty if it does."""
         if self._reads_on and not self._promise.each:
-            return "what it gives reads on in its records, so an output is made of more than what was read before it; give what it has in a list"
+            return "what it gives may read on in its records, so an output is made of more than what was read before it; give what it has in a list"
         if self._unseen or self._looks is None or not self._looks.again:
             return self._unseen
         if self._promise.each or self._promise.tags:
@@ -188,11 +192,18 @@ class Capture:
         return tagged(np.array(self._tags.read, np.int64), np.array(self._tags.given, np.int64), reads), beside
 
 
+def _gives_more(output: Any, depth: int = _DEPTH) -> bool:
+    """Whether an output is, or has in it, what gives something else one by one: that may read records whenever it is asked."""
+    if isinstance(output, dict):
+        return depth > 0 and any(_gives_more(each, depth - 1) for each in output.values())
+    if isinstance(output, tuple | list):
+        return depth > 0 and any(_gives_more(each, depth - 1) for each in output)
+    return isinstance(output, Iterator)
+
+
 def _may_read(output: Any) -> bool:
     """Whether who has an output may read records through it: else it is a thread of the function's that does, and what it had read before it gave something is what that was made of."""
-    if isinstance(output, tuple | list):
-        return any(isinstance(each, Iterator) for each in output)
-    return not isinstance(output, (*ATOMS, bytes, dict, set, frozenset))
+    return not isinstance(output, (*ATOMS, bytes, tuple, list, dict, set, frozenset))
 
 
 def _read(paired: Paired, tags: Tags, promise: Promise, records: Any) -> Iterator[Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from itertools import chain, compress, count
+from itertools import compress, count
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,9 +14,35 @@ from bigdebug.agents.notes import CHUNK, Column
 Positions = npt.NDArray[np.int64]
 
 
+class Jumps:
+    """Where ticks of a clock are not those that were expected. Of the others nothing is noted."""
+
+    def __init__(self) -> None:
+        self._noted = Column()
+        self._room = CHUNK
+
+    def __len__(self) -> int:
+        return len(self._noted) // 2
+
+    def note(self, expected: int, had: int) -> int:
+        """Gives what it had."""
+        self._noted.append(expected)
+        self._noted.append(had)
+        self._room -= 1
+        if not self._room:
+            self._noted.settle()
+            self._room = CHUNK
+        return had
+
+    def both(self) -> tuple[Positions, Positions]:
+        """What was expected at each, and what it had."""
+        due, had = self._noted.array().astype(np.int64).reshape(-1, 2).T
+        return due, had
+
+
 class Pairing(NamedTuple):
     """The outputs of a function over an iterator, how many inputs and outputs have passed so far, and how many inputs
-    had been read when whoever had an output asked for the next one."""
+    had been read for each output."""
 
     records: Iterator[Any]
     inputs: Callable[[], int]
@@ -24,11 +50,8 @@ class Pairing(NamedTuple):
     reads: Callable[[], Positions]
 
 
-_END = object()
-
-
 def pairing(function: Callable[[Iterator[Any]], Iterable[Any]], records: Iterable[Any]) -> Pairing:
-    """Applies ``function`` to ``records`` and pairs both sides.
+    """Applies ``function`` to ``records`` and pairs both sides: what had been read for an output, is what had been when whoever had it asked for the next one.
 
     One clock ticks at each input, and whenever an output is asked for. So the tick at which the next one was, less those of all askings, is what had
     been read for an output, also by whoever had it: it may be one of ``groupby``'s groups, which reads on itself. While an output follows each input the clock is
@@ -36,46 +59,74 @@ def pairing(function: Callable[[Iterator[Any]], Iterable[Any]], records: Iterabl
     """
     clock = count(1)
     given = iter(function(compress(records, clock)))
-    jumps = Column()
-    expected, looks = -1, 0
+    jumps = Jumps()
+    expected = asked = -1
     read: int | None = None
-    """How many inputs had been when the function had ended."""
+    """How many inputs had been when the function had ended, or raised something: for the last asking there is no output then."""
+
+    def askings() -> int:
+        return int(_runs(jumps, -1, expected)[1].sum()) - 1
+
+    def outputs() -> int:
+        return askings() - (read is not None)
+
+    def inputs() -> int:
+        return _ticked(clock) - askings() - (asked != expected)
 
     def reads() -> Positions:
         every = inputs()
-        found = np.append(_reads(*_runs(jumps, expected)), every) if read is None else _reads(*_runs(jumps, expected))
-        return found[1:] if read is None or read == every else np.full(len(found) - 1, every)
-
-    def outputs() -> int:
-        return _asked() - (read is not None)
-
-    def inputs() -> int:
-        nonlocal looks
-        looks += 1  # looking at the clock moves it
-        return next(clock) - looks - _asked()
-
-    def _asked() -> int:
-        return int(_runs(jumps, expected)[1].sum()) - 1
+        found = _reads(*_runs(jumps, -1, expected))
+        if read is None:
+            last = every if asked == expected else asked - askings() - 1
+            return np.append(found, last)[1:]
+        return found[1:] if read == every else np.full(len(found) - 1, every)
 
     def passing() -> Iterator[Any]:
-        nonlocal expected, read
-        append, room, end = jumps.append, CHUNK, _END
-        for asked, record in zip(clock, chain(given, (end,))):
-            expected += 2
-            if asked != expected:
-                append(expected)
-                append(asked)
-                expected = asked
-                room -= 1
-                if not room:
-                    jumps.settle()
-                    room = CHUNK
-            if record is end:
+        nonlocal expected, asked, read
+        tick = clock.__next__
+        asked = tick()
+        try:
+            for record in given:
+                expected += 2
+                if asked != expected:
+                    expected = jumps.note(expected, asked)
+                yield record
+                asked = tick()
+        finally:
+            if asked != expected:  # nobody has been given anything since
+                expected += 2
+                if asked != expected:
+                    expected = jumps.note(expected, asked)
                 read = inputs()
-                return
-            yield record
 
     return Pairing(passing(), inputs, outputs, reads)
+
+
+def selecting(keeps: Callable[[Any], Any], records: Iterable[Any]) -> Pairing:
+    """The same of a filter, which goes on behind a record that it has raised something on, as Python's does. What it gives is what it read last, and nobody reads on through that: the clock
+    ticks when it is given.
+    """
+    clock = count(1)
+    jumps = Jumps()
+    expected = 0
+
+    def outputs() -> int:
+        return int(_runs(jumps, 0, expected)[1].sum()) - 1
+
+    def inputs() -> int:
+        return _ticked(clock) - outputs()
+
+    def reads() -> Positions:
+        return _reads(*_runs(jumps, 0, expected))
+
+    def passed(record: Any, tick: int) -> Any:
+        nonlocal expected
+        expected += 2
+        if tick != expected:
+            expected = jumps.note(expected, tick)
+        return record
+
+    return Pairing(map(passed, filter(keeps, compress(records, clock)), clock), inputs, outputs, reads)
 
 
 class Reads:
@@ -84,19 +135,15 @@ class Reads:
     """
 
     def __init__(self) -> None:
-        self._jumps = Column()
-        self._room = CHUNK
+        self._jumps = Jumps()
         self._calls: list[tuple[int, int, int, int, int | None]] = []
         self._call: Callable[[], tuple[int, int, int, int | None]] = lambda: (0, 0, 1, None)
+        self._over = 0
+        self._read: Callable[[], int] | None = None
 
     def jump(self, expected: int, read: int) -> None:
-        """An output of the present call, at which it had read otherwise than expected."""
-        self._jumps.append(expected)
-        self._jumps.append(read)
-        self._room -= 1
-        if not self._room:
-            self._jumps.settle()
-            self._room = CHUNK
+        """An output of the present call, for which it had read otherwise than expected."""
+        self._jumps.note(expected, read)
 
     def begin(self, call: Callable[[], tuple[int, int, int, int | None]]) -> None:
         """A call begins, of which ``call`` tells how many inputs had come before, how many of all it is given again, how many of its own are
@@ -105,35 +152,47 @@ class Reads:
         self._call = call
 
     def end(self) -> None:
+        """The call has ended."""
         self._calls.append((len(self._jumps), *self._call()))
         self._call = lambda: (0, 0, 1, None)
 
+    def over(self, read: Callable[[], int]) -> None:
+        """So has the function. ``read`` tells how many the last call has read, which may be more by the time of a question: through any of its outputs."""
+        self._over, self._read = read(), read
+
     def array(self) -> Positions:
-        due, had = self._jumps.array().astype(np.int64).reshape(-1, 2).T
+        due, had = self._jumps.both()
         found, done = [np.zeros(0, np.int64)], 0
-        for jumps, came, again, expected, held in [*self._calls, (len(self._jumps), *self._call())]:
-            these = slice(done, jumps // 2)
+        late = self._read() if self._read is not None else 0
+        for number, (jumps, came, again, expected, held) in enumerate([*self._calls, (len(self._jumps), *self._call())], 1):
+            these = slice(done, jumps)
             done = these.stop
             starts = np.append(1, had[these])
             sizes = np.append(due[these], expected) - starts
             read = np.repeat(starts - (np.cumsum(sizes) - sizes), sizes) + np.arange(sizes.sum())
+            if late > self._over and number == len(self._calls):
+                read[:] = late
             found.append(came + np.maximum((read if held is None else np.append(read, held)) - again, 0))
         return np.concatenate(found)
 
 
-def _runs(jumps: Column, expected: int) -> tuple[Positions, Positions]:
-    """Runs of askings, each two ticks after the one before it: the tick of the first one, and how many they are.
+def _ticked(clock: count[int]) -> int:
+    """How often a clock has ticked. To ask for its next tick would move it: what it shows is read."""
+    return int(repr(clock)[len("count("):-1]) - 1
 
-    A jump is the tick that was expected of an asking and the one that it had. The first run begins at an asking that
-    is none, at tick -1.
+
+def _runs(jumps: Jumps, first: int, expected: int) -> tuple[Positions, Positions]:
+    """Runs of ticks, each two behind the one before it: the first one, and how many they are.
+
+    A jump is the tick that was expected and the one that it was. The first run begins with one that is none.
     """
-    due, had = jumps.array().astype(np.int64).reshape(-1, 2).T
-    starts = np.append(-1, had)
+    due, had = jumps.both()
+    starts = np.append(first, had)
     return starts, (np.append(due, expected + 2) - starts) // 2
 
 
 def _reads(starts: Positions, sizes: Positions) -> Positions:
-    """What had been read at each asking: its tick, less the askings up to it."""
+    """What had been read at each tick: that, less the ticks of its side up to it."""
     reads = np.repeat(starts - 2 * (np.cumsum(sizes) - sizes), sizes)
     reads += np.arange(len(reads))
     return reads[1:]

@@ -18,7 +18,7 @@ from itertools import chain, compress, islice, repeat
 from typing import Any
 
 from bigdebug.agents.notes import CHUNK, Notes, smallest
-from bigdebug.agents.pairing import pairing
+from bigdebug.agents.pairing import pairing, selecting
 
 Leaked = Callable[[str], Exception]
 """Makes the error that PySpark raises when a user's function lets a StopIteration escape."""
@@ -180,7 +180,7 @@ class Kept:
             ended = True
             yield from ()
 
-        paired = pairing(lambda source: filter(self.step.function, chain(source, end_of_input())), records)
+        paired = selecting(self.step.function, chain(records, end_of_input()))
         # A record that is kept is the one read last.
         notes.columns[f"{name}.kept"] = lambda: smallest(paired.reads() - 1)
         notes.levels[-1] = paired.inputs

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from itertools import groupby, islice
 from operator import itemgetter
 from pathlib import Path
@@ -59,6 +60,53 @@ def test_a_group_that_crashes_has_the_bad_member_among_its_sources(dbg: Any, fin
     culprits = find(dbg, lambda: dbg.context.parallelize(range(12), 1).mapPartitions(grouped).map(careful).collect())
     found = {int(c.message.split()[-1]): [s.record for s in c.sources] for c in culprits}
     assert found == {6: list(range(7)), 9: list(range(10))}
+
+
+def test_chunks_that_are_read_when_all_are_there_may_each_have_read_all(dbg: Any) -> None:
+    def program() -> Any:
+        chunks = dbg.context.parallelize(range(8), 1).mapPartitions(lambda records: [islice(records, 4), islice(records, 4)])
+        return chunks.mapPartitions(lambda views: [(0, list(view)) for view in list(views)]).map(lambda chunk: careful((0, chunk[1])))
+
+    with dbg.capture(on_crash="skip") as run:
+        assert program().collect() == [(0, 6)]
+    [governed] = run.culprits
+    [found] = culprits_of(dbg, lambda: program().collect())
+    assert [s.record for s in governed.sources] == [s.record for s in found.sources] == list(range(8))
+
+
+def test_what_a_filter_and_a_function_gave_before_one_that_caught_what_they_raise(dbg: Any) -> None:
+    def fails(n: int) -> bool:
+        if n == 6:
+            raise ValueError
+        return n % 3 == 0
+
+    def failing(records: Any) -> Any:
+        return (n for n in records if fails(n))
+
+    def caught(records: Any) -> Any:
+        with suppress(ValueError):
+            yield from records
+
+    def retried(records: Any) -> Any:
+        ended = False
+        while not ended:
+            with suppress(ValueError):
+                yield from records
+                ended = True
+
+    numbers = dbg.context.parallelize(range(10), 1)
+    for made in (numbers.filter(fails), numbers.mapPartitions(failing)):
+        with dbg.capture():
+            out = made.mapPartitions(caught)
+            assert out.collect() == [0, 3]
+        behind = out.getLineage().where(lambda n: n == 3).goBackAll().collect()
+        assert 6 not in behind
+        assert 3 in behind
+        assert numbers.getLineage().where(lambda n: n == 7).goNextAll().collect() == []
+    with dbg.capture():
+        again = numbers.filter(fails).mapPartitions(retried)
+        assert again.collect() == [0, 3, 9]
+    assert again.getLineage().where(lambda n: n == 3).goBackAll().collect() == [0, 3]
 
 
 def test_the_line_of_a_wrong_sum_is_found(dbg: Any, tmp_path: Path) -> None:

@@ -80,13 +80,29 @@ def lists(records):
         yield key, list(group)
 
 
-@pytest.mark.parametrize(("function", "read"), [(grouped, lambda each: list(each[1])), (views, list), (lambda records: itertools.groupby(records, key=lambda n: n // 4), lambda each: list(each[1]))])
+def named(records):
+    for key, group in grouped(records):
+        yield {"key": key, "rows": [group]}
+
+
+@pytest.mark.parametrize("take", [list, lambda outputs: [next(outputs)]])
+def test_outputs_that_nobody_has_read_yet_are_not_made_of_nothing(home, take):
+    def chunks(records):
+        for _ in range(3):
+            yield itertools.islice(records, 4)
+
+    assert list(take(actors.generator(chunks, home=home)(iter(range(12))))[0]) == [0, 1, 2, 3]
+    (step,) = actors.steps(home)
+    assert "read on in its records" in step.incomplete[0]
+
+
+@pytest.mark.parametrize(("function", "read"), [(named, lambda each: list(each["rows"][0])), (grouped, lambda each: list(each[1])), (views, list), (lambda records: itertools.groupby(records, key=lambda n: n // 4), lambda each: list(each[1]))])
 def test_outputs_that_read_on_in_the_records_are_made_of_more_than_was_read_before_them(home, function, read):
     """A group of groupby is read by whoever has it."""
     given_ = [read(each) for each in actors.generator(function, home=home)(iter(range(12)))]
     assert given_ == [list(range(n, n + 4)) for n in (0, 4, 8)]
     (step,) = actors.steps(home)
-    assert "reads on in its records" in step.incomplete[0]
+    assert "read on in its records" in step.incomplete[0]
     with pytest.raises(IncompleteLineageError, match="in a list"):
         made(step, 3)
 

@@ -16,6 +16,9 @@ from bigdebug.agents import pairing, segments
 from bigdebug.agents.notes import Notes
 from bigdebug.agents.segments import Filter, Kept, Map, Offsets, OneToOne, Paired, Partitionwise, Whole
 
+BAD = [0]
+"""The number on which functions of a test crash."""
+
 
 class Ran(NamedTuple):
     outputs: list[Any]
@@ -88,6 +91,25 @@ def test_an_output_that_reads_on_itself_belongs_to_what_it_read(sizes: list[tupl
     assert notes.columns["s.reads"]().tolist() == wanted
     ended = most is None or most > len(sizes)
     assert notes.counts(0)[0] == (size if exhausts and ended else read)
+
+
+@pytest.mark.parametrize("bad", [0, 4, 6, 9])
+@pytest.mark.parametrize("segment", [Kept(Filter(lambda n: 10 // (n - BAD[0]) > -99 and n % 3 == 0)), Paired(lambda split, records: (10 // (n - BAD[0]) and n for n in records if n == BAD[0] or n % 3 == 0))])
+def test_what_was_given_before_something_is_raised_is_made_of_what_was_read_for_it(segment: Any, bad: int) -> None:
+    """A function behind may catch what one before it raises, and go on."""
+    BAD[0] = bad
+    notes = Notes(levels=[None])
+    passing = segment.run(0, iter(range(10)), notes, "s", RuntimeError)
+    given = []
+    with pytest.raises(ZeroDivisionError):
+        given.extend(passing)
+    given = [n for n in range(bad) if n % 3 == 0]
+    [column] = [column().tolist() for column in notes.columns.values()]
+    assert column == (given if isinstance(segment, Kept) else [n + 1 for n in given])
+    assert notes.counts(0)[0] == bad + 1
+    if isinstance(segment, Kept):
+        assert list(passing) == [n for n in range(bad + 1, 10) if n % 3 == 0], "as a filter does that one asks on"
+        assert notes.columns["s.kept"]().tolist() == [n for n in range(10) if n % 3 == 0 and n != bad]
 
 
 def test_outputs_that_are_read_when_all_are_given_may_each_have_read_all() -> None:

@@ -94,6 +94,7 @@ class Rounds:
                             self._reads.end()
                     source.land()
                     if not looking:
+                        self._reads.over(lambda: source.read_by_now)  # noqa: B023 (it is the same for all calls)
                         return
                     fed, self._held = [*self._held, *source.read()], []
                 except crashes() as raised:
