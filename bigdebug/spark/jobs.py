@@ -37,15 +37,15 @@ def is_ours(tag: str) -> bool:
 
 
 @contextmanager
-def tagged(sc: SparkContext, begins: str = _OURS) -> Iterator[str]:
+def tagged(sc: SparkContext, begins: str = _OURS, calling: bool = False) -> Iterator[str]:
     """Within: jobs of this thread, and of those that it starts, have a tag of their own, and an interruption cancels them. Of what fails of ours, PySpark
-    prints nothing.
+    prints nothing; where a function of the user's is called within (``calling``), it prints what it does of a query of that.
 
     Raises IncompleteLineageError where Spark ends meanwhile, if they are ours.
     """
     tag = f"{begins}{uuid.uuid4()}"
     ours = begins == _OURS
-    with cancelling(sc, tag), outlasting(sc) if ours else nullcontext(), unlogged() if ours else nullcontext():
+    with cancelling(sc, tag), outlasting(sc) if ours else nullcontext(), unlogged() if ours and not calling else nullcontext():
         try:
             sc.addJobTag(tag)
             yield tag
@@ -56,10 +56,10 @@ def tagged(sc: SparkContext, begins: str = _OURS) -> Iterator[str]:
 
 
 @contextmanager
-def watched(sc: SparkContext, name: str, watch: Callable[[str, threading.Event], None]) -> Iterator[None]:
-    """Within: jobs of this thread have a tag, and ``watch`` is given it in a thread of its own, with an event for when this ends."""
+def watched(sc: SparkContext, name: str, watch: Callable[[str, threading.Event], None], calling: bool = False) -> Iterator[None]:
+    """Within: jobs of this thread have a tag, and ``watch`` is given it in a thread of its own, with an event for when this ends. ``calling`` as above."""
     over = threading.Event()
-    with tagged(sc) as tag:
+    with tagged(sc, calling=calling) as tag:
         watcher = threading.Thread(target=_watching, args=(sc, watch, tag, over), name=name, daemon=True)
         watcher.start()
         try:
@@ -103,7 +103,9 @@ def at_most(sc: SparkContext, seconds: float) -> Iterator[threading.Event]:
 
 @contextmanager
 def ending(sc: SparkContext, check: Callable[[], None]) -> Iterator[None]:
-    """Within: when ``check`` raises, jobs of this thread are cancelled, also those that begin later, and what it raised is raised where one was. It is called in a thread of ours."""
+    """Within: when ``check`` raises, jobs of this thread are cancelled, also those that begin later, and what it raised is raised where one was. It is called in a thread of ours.
+    The user's test may be called within: what a query of that fails of is printed.
+    """
     ended: list[Exception] = []
 
     def watch(tag: str, over: threading.Event) -> None:
@@ -113,7 +115,7 @@ def ending(sc: SparkContext, check: Callable[[], None]) -> Iterator[None]:
                 sc.cancelJobsWithTag(tag)
 
     try:
-        with watched(sc, "bigdebug ending", watch):
+        with watched(sc, "bigdebug ending", watch, calling=True):
             yield
     except Exception as problem:
         if ended and impatient(problem):
@@ -164,9 +166,11 @@ class Jobs(NamedTuple):
 
 @contextmanager
 def followed(sc: SparkContext) -> Iterator[Jobs]:
-    """Within: the jobs of this thread, to be counted and cancelled. Raises IncompleteLineageError if the session has been stopped."""
+    """Within: the jobs of this thread, to be counted and cancelled. They are the user's: what fails of them is printed, and recorded among what the session
+    does with datasets; questions are told apart by tags of their own. Raises IncompleteLineageError if the session has been stopped.
+    """
     answering(sc)
-    with tagged(sc) as tag:
+    with tagged(sc, USERS) as tag:
         yield Jobs(sc, tag)
 
 

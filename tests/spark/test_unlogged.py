@@ -5,6 +5,8 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -72,7 +74,37 @@ def test_trials_that_fail_are_not_printed(dbg: Any, heard: list[str]) -> None:
     with dbg.capture("sums"):
         frame.collect()
     assert dbg.localize(frame, lambda row: row.s > 60).fault_sets
+    dbg.datasets.find("")
     assert not heard
+
+
+def test_queries_of_the_users_are_printed_where_their_jobs_are_followed(dbg: Any, heard: list[str], tmp_path: Path) -> None:
+    with dbg.following() as jobs:
+        failing(dbg.spark.sql("select 1 / (id - 7) from range(9)").collect)
+        with dbg.capture("followed") as run:
+            failing(dbg.spark.sql("select 1 / (id - 7) from range(9)").collect)
+        assert [culprit.record.id for culprit in run.culprits] == [7]
+        dbg.spark.range(3).write.parquet(str(tmp_path / "written"))
+    assert len(heard) == 2
+    assert jobs.tasks
+    assert len(dbg.datasets.find(str(tmp_path / "written"))) == 1, "what they do with datasets is recorded"
+
+
+def test_queries_of_a_test_of_the_users_are_printed(dbg: Any, heard: list[str]) -> None:
+    frame = dbg.spark.range(6).selectExpr("id", "id * 10 as n")
+    with dbg.capture("numbers"):
+        frame.collect()
+    calls = []
+
+    def wrong(rows: list[Any]) -> bool:
+        calls.append(len(rows))
+        with suppress(PySparkException):
+            dbg.spark.sql("select missing from range(9)")
+        return any(row.id == 4 for row in rows)
+
+    assert dbg.localize(frame, whole=wrong).fault_sets
+    dbg.datasets.find("")  # waits until all of them are recorded
+    assert len(heard) == len(calls) > 1
 
 
 def test_what_other_threads_print_is_printed(heard: list[str]) -> None:
