@@ -84,7 +84,39 @@ def in_a_thread(x: int) -> int:
         return pool.submit(plainly, x).result()
 
 
+def caught_now_and_then(x: int) -> int:
+    """What it raises on a record it has caught on the one before, in a generator that has ended."""
+    if x not in BAD:
+        for _ in _caught(x):
+            pass
+    return plainly(x)
+
+
+def _stopped(x: int) -> Iterator[int]:
+    yield x
+    plainly(x)
+
+
+def with_what_came_of_a_generator(x: int) -> int:
+    """Raises without its own line that called the generator, as wrappers do that are not to be seen."""
+    try:
+        return sum(_stopped(x))
+    except ValueError as problem:
+        caught = problem
+    raise caught.with_traceback(caught.__traceback__ and caught.__traceback__.tb_next)
+
+
+def with_what_was_put_there(x: int) -> int:
+    try:
+        return sum(_stopped(x))
+    except ValueError as problem:
+        caught = problem
+    caught.__traceback__ = caught.__traceback__ and caught.__traceback__.tb_next
+    raise caught
+
+
 FUNCTIONS = [plainly, nested, from_another, raised_again, caught_before, caught_before_in_a_generator, through_a_generator, in_a_thread]
+FUNCTIONS += [caught_now_and_then, with_what_came_of_a_generator, with_what_was_put_there]
 
 
 @pytest.mark.parametrize("function", FUNCTIONS)
@@ -94,6 +126,12 @@ def test_one_exception_object_raised_on_several_records_is_told_of_each(function
     assert found[0].user_line == found[1].user_line
     assert found[0].traceback == found[1].traceback
     assert [count for count, *_ in found.table().rows] == ["2"], "they are of one cause"
+
+
+@pytest.mark.parametrize("function", [with_what_came_of_a_generator, with_what_was_put_there])
+def test_frames_of_a_generator_that_a_function_raises_with_are_told(function: Callable[[int], int], dbg: Any) -> None:
+    for culprit in culprits_of(dbg, dbg.context.parallelize(range(8), 1).map(function).collect):
+        assert [line.rpartition(" ")[2] for line in culprit.traceback.splitlines() if "File " in line] == [function.__name__, "_stopped", "plainly"]
 
 
 def test_one_exception_object_raised_in_a_helper_is_told_at_the_line_that_called_it(dbg: Any) -> None:

@@ -28,6 +28,9 @@ DEEPEST = 20
 
 MOST_LOCALS = 50
 
+_CHOOSING = frozenset({"with_traceback", "__traceback__"})
+"""What code that puts together a traceback calls."""
+
 _HERE = os.path.join(Path(__file__).absolute().parents[2], "")
 _LIBRARIES = tuple({os.path.join(sysconfig.get_path(name), "") for name in ("stdlib", "platstdlib", "purelib", "platlib")})
 
@@ -180,12 +183,17 @@ def _of_earlier_call(frame: FrameType, before: TracebackType, frames: Sequence[F
             return True
         frame, outer = outer, outer.f_back
     # Of a generator that has ended nobody knows who called it.
-    return called is not None and outer is None and bool(frame.f_code.co_flags & CO_GENERATOR) and _raises(before)
+    return called is not None and outer is None and bool(frame.f_code.co_flags & CO_GENERATOR) and _raises(before) and not _chooses(before)
 
 
 def _raises(entry: TracebackType) -> bool:
     """Whether a frame has raised by itself, and not called what did."""
     return opname[entry.tb_frame.f_code.co_code[entry.tb_lasti]] == "RAISE_VARARGS"
+
+
+def _chooses(entry: TracebackType) -> bool:
+    """Whether a frame that raises says what its traceback goes on with. So it raises what it has caught without its own line, at which that had come to it."""
+    return not _CHOOSING.isdisjoint(entry.tb_frame.f_code.co_names)
 
 
 def _is_calling(frame: FrameType) -> bool:
