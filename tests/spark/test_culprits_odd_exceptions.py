@@ -189,6 +189,38 @@ def test_one_exception_object_raised_on_several_rows_is_told_of_each(way: str, d
     assert sorted((c.record.id, c.locals["x"]) for c in found) == [(2, "2"), (2, "2"), (5, "5")]
 
 
+# ---- exceptions that end generators -----------------------------------------------------------------------------
+
+
+def leaving(x: int) -> int:
+    if x in BAD:
+        raise GeneratorExit("out")
+    return x
+
+
+LEAVING: dict[str, Callable[[Any], Any]] = {
+    "map": lambda numbers: numbers.map(leaving),
+    "filter": lambda numbers: numbers.filter(lambda x: leaving(x) >= 0),
+    "flatMap": lambda numbers: numbers.flatMap(lambda x: [leaving(x)]),
+    "flatMap, of a generator": lambda numbers: numbers.flatMap(lambda x: (leaving(each) for each in [x])),
+    "the key of partitions": lambda numbers: numbers.map(lambda x: (x, x)).partitionBy(2, leaving).keys(),
+    "what is combined": lambda numbers: numbers.map(lambda x: (0, x)).combineByKey(lambda x: [x], lambda xs, x: [*xs, leaving(x)], lambda xs, ys: xs + ys).values().flatMap(list),
+    "a key to sort by": lambda numbers: numbers.map(lambda x: (x, x)).repartitionAndSortWithinPartitions(1, keyfunc=leaving).keys(),
+}
+
+
+@pytest.mark.parametrize("way", LEAVING)
+def test_a_function_of_a_record_that_raises_what_ends_generators(way: str, dbg: Any) -> None:
+    job = LEAVING[way](dbg.context.parallelize(range(8), 1))
+    found = culprits_of_any(dbg, job.collect)
+    assert [(c.exception_type, c.locals["x"]) for c in found] == [("GeneratorExit", str(x)) for x in BAD]
+    assert sorted(dbg.runs[-1].resume(skip=True).result) == [0, 1, 3, 4, 6, 7]
+    with dbg.capture(on_crash="skip"):
+        assert sorted(job.collect()) == [0, 1, 3, 4, 6, 7]
+    if way in ("map", "filter", "flatMap"):
+        assert isinstance(dbg.step(found[0])[0].raised, GeneratorExit)
+
+
 # ---- exceptions that answer with exceptions ---------------------------------------------------------------------
 
 

@@ -11,7 +11,7 @@ from bigdebug.agents.emit import SAMPLES, Combined, Emitted, Records, Shuffled
 from bigdebug.agents.frames import Dumps
 from bigdebug.agents.guards.accumulators import Accumulators
 from bigdebug.agents.guards.expected import NOTHING, Expected
-from bigdebug.agents.guards.inflight import NO_RECORD, Instead, Note, crashes
+from bigdebug.agents.guards.inflight import NO_RECORD, Instead, Note, crashes, crashes_of_calls
 from bigdebug.agents.notes import Notes
 from bigdebug.agents.segments import Leaked, Tally
 
@@ -77,7 +77,7 @@ class GuardedShuffled(Shuffled):
                 key, value = (record[0], record[1]) if self.pairs else record
                 target = partition(key) % targets
                 buckets[target].append((key, value))
-            except crashes() as problem:
+            except crashes_of_calls() as problem:
                 self.crashed(None, record, problem)
             note(target)
         return buckets
@@ -132,7 +132,7 @@ class GuardedCombined(Combined):
             else:
                 met = values[code]
                 self.accumulators.merge(values, code, value)
-        except crashes() as problem:
+        except crashes_of_calls() as problem:
             if len(known) > len(values):
                 known.popitem()
             elif met is not NO_RECORD:

@@ -18,7 +18,7 @@ from bigdebug.agents.guards.crash import Crash, raised_as
 from bigdebug.agents.guards.expected import NOTHING, Expected
 from bigdebug.agents.guards.flight import Flight
 from bigdebug.agents.guards.held import Plainly
-from bigdebug.agents.guards.inflight import NO_RECORD, Instead, Note, crashes
+from bigdebug.agents.guards.inflight import NO_RECORD, Instead, Note, crashes, crashes_of_calls
 from bigdebug.agents.guards.inputs import Inputs
 from bigdebug.agents.guards.noted import Noted
 from bigdebug.agents.guards.partition import GuardedPartition
@@ -107,7 +107,7 @@ def given_instead(
     for other, new in crashed(record, problem):
         try:
             given = whole((other or function)(new))
-        except crashes() as worse:
+        except crashes_of_calls() as worse:
             crashed(new, worse, again=True)
         else:
             yield new, given
@@ -126,7 +126,7 @@ class GuardedMap:
             inputs.latest = record
             try:
                 given = function(record)
-            except crashes() as problem:
+            except crashes_of_calls() as problem:
                 for _, given in given_instead(function, self.crashed, record, problem):
                     yield given
             else:
@@ -145,7 +145,7 @@ class GuardedFilter:
             inputs.latest = record
             try:
                 kept = bool(function(record))
-            except crashes() as problem:
+            except crashes_of_calls() as problem:
                 for new, kept in given_instead(function, self.crashed, record, problem):
                     if kept:
                         yield new
@@ -167,7 +167,7 @@ class GuardedFlatMap:
             try:
                 outputs = iter(self.function(record))
                 given = list(islice(outputs, HELD))
-            except crashes() as problem:
+            except crashes_of_calls() as problem:
                 for _, all_of_it in given_instead(self.function, self.crashed, record, problem, list):
                     yield from all_of_it
                 continue
@@ -175,7 +175,7 @@ class GuardedFlatMap:
             while len(given) == HELD:
                 try:
                     given = list(islice(outputs, HELD))
-                except crashes() as problem:
+                except crashes_of_calls() as problem:
                     if self.exact:
                         raise
                     self.crashed(record, problem)

@@ -31,7 +31,7 @@ def crashes() -> tuple[type[BaseException], ...]:
 
 
 def crashes_of_calls() -> tuple[type[BaseException], ...]:
-    """The same of a function that is called on a row and answers: nobody reads of it, so a GeneratorExit is one that it raised."""
+    """The same of a function that is called on a record, or a row, and answers: nobody reads of it, so a GeneratorExit is one that it raised."""
     kind = sys.exc_info()[0]
     return (GeneratorExit,) if kind is not None and issubclass(kind, GeneratorExit) else crashes()
 

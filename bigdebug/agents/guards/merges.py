@@ -11,7 +11,7 @@ from bigdebug.agents.frames import Dumps
 from bigdebug.agents.groups import Sorted
 from bigdebug.agents.guards.accumulators import Accumulators
 from bigdebug.agents.guards.expected import NOTHING, Expected
-from bigdebug.agents.guards.inflight import NO_RECORD, Note, crashes
+from bigdebug.agents.guards.inflight import NO_RECORD, Note, crashes_of_calls
 from bigdebug.agents.guards.sorting import Keyed, in_order
 from bigdebug.agents.merge import Combine, Gather, Lists, Sort
 from bigdebug.agents.notes import Notes
@@ -45,7 +45,7 @@ class GuardedCombine(Combine):
                         if self.expected.spares:
                             self.expected.check(passes.position(number), (key, value))
                         accumulators.merge(values, code, value)
-                except crashes() as problem:
+                except crashes_of_calls() as problem:
                     self.crashed(passes.position(number), (key, value), problem, NO_RECORD if code == NOBODY else values[code])
                     code = NOBODY
                 note(code)
@@ -66,7 +66,7 @@ class GuardedGather(Gather):
             for number, (key, value) in enumerate(records):
                 try:
                     code = code_of(key, len(groups))
-                except crashes() as problem:
+                except crashes_of_calls() as problem:
                     self.crashed(passes.position(number), (key, value), problem)
                     code = NOBODY
                 else:
@@ -93,7 +93,7 @@ class GuardedSort(Sort):
         for position, record in pairs:
             try:
                 keyed.append((self.order.keyfunc(record[0]), position, record))
-            except crashes() as problem:
+            except crashes_of_calls() as problem:
                 self.crashed(position, record, problem)
         kept, unfit = in_order(keyed, self.order.descending)
         for crash in unfit:

@@ -19,7 +19,7 @@ from bigdebug.agents.guards.crash import Place, Raised, StandIn, raised_as
 from bigdebug.agents.guards.expected import Expected, Known
 from bigdebug.agents.guards.flight import Flight
 from bigdebug.agents.guards.guard import Guard
-from bigdebug.agents.guards.inflight import NO_RECORD, Instead, crashes
+from bigdebug.agents.guards.inflight import NO_RECORD, Instead, crashes_of_calls
 from bigdebug.agents.guards.noted import Noted
 from bigdebug.agents.letters import letter_of, post
 
@@ -202,7 +202,7 @@ class Deciding(Guard):
         if choice.repair is not None and replaces:
             try:
                 return problem, ((None, self._function(choice.repair)(copied_or_same(given))),)  # it may change what it is given, and give that
-            except crashes() as worse:
+            except crashes_of_calls() as worse:
                 return UnrepairedError(problem, worse), ()
         if not choice.skips:
             raise problem

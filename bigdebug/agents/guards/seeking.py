@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from bigdebug.agents.guards.flight import Flight, WorkerEnded
-from bigdebug.agents.guards.inflight import NO_RECORD, Instead, crashes
+from bigdebug.agents.guards.inflight import NO_RECORD, Instead, crashes_of_calls
 from bigdebug.agents.guards.noted import Noted
 from bigdebug.agents.guards.policy import Deciding, Policy
 
@@ -36,7 +36,7 @@ class Seeking(Deciding):
         else:
             try:
                 return super()._crashed(operator, segment, position, given, problem, met, again, replaces)
-            except crashes() as raised:
+            except crashes_of_calls() as raised:
                 if raised is not problem:
                     raise
         number = len(self.crashes)

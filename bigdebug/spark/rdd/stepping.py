@@ -11,7 +11,7 @@ from bigdebug.agents.copies import copied_or_same, copied_or_why
 from bigdebug.agents.guards.crash import raised_as
 from bigdebug.agents.guards.flight import ENDED
 from bigdebug.agents.guards.held import is_plain
-from bigdebug.agents.guards.inflight import crashes
+from bigdebug.agents.guards.inflight import crashes_of_calls
 from bigdebug.agents.segments import Filter, FlatMap, Map
 from bigdebug.errors import ReplayError
 from bigdebug.graph import Operator
@@ -54,7 +54,7 @@ class Stepping:
         note = f"{why}. So it is given itself, and may be another one when it is stepped again." if why else ""
         try:
             self._run_on(step, given, outputs)
-        except crashes() as problem:
+        except crashes_of_calls() as problem:
             raised = raised_as(problem)
             text = f"{raised.exception}: {raised.message}\n{raised.traceback}" + "".join(f"      {name} = {value}\n" for name, value in raised.locals)
             return Stepped(operator, record, tuple(outputs), problem, text, self.beyond, note)
