@@ -34,47 +34,63 @@ class _Known:
     index: Any
     cells: Cells | None
     """None if they cannot be looked at."""
-    taken: weakref.WeakMethod[Callable[[Any], None]] | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class _Given:
+    """A frame that no step of actors gave. Nothing was looked at: who gave it is asked which rows it has when a step takes it."""
+
+    frame: weakref.ref[Any]
+    extent: Extent
+    taken: weakref.WeakMethod[Callable[[Any], Extent]]
 
 
 class Frames:
     """The frames that are held by somebody, and of which the places of all rows are known. They are known by themselves, not by what is in them."""
 
     def __init__(self) -> None:
-        self._known: dict[int, _Known] = {}
+        self._known: dict[int, _Known | _Given] = {}
         self.gave = False
         """Whether a step of actors gave a frame in this process, be it that nobody holds it any more."""
 
-    def tell(self, frame: Any, files: Sequence[Extent], counts: Sequence[int], taken: Callable[[Any], None] | None = None) -> None:
-        """The rows of a frame are all rows of these files, one behind the other. Takes a millisecond, and what ``Cells.of`` does. In a trial, nothing is known.
-
-        Of what is no step of actors, ``taken``, a method, is told when a step takes the frame, as long as somebody holds its object.
-        """
+    def tell(self, frame: Any, files: Sequence[Extent], counts: Sequence[int]) -> None:
+        """The rows of a frame are all rows of these files, one behind the other. Takes a millisecond, and what ``Cells.of`` does. In a trial, nothing is known."""
         if being_tried():
             return
-        self.gave = self.gave or taken is None
-        name = id(frame)
-        runs = runs_of(counts)
-        known = weakref.ref(frame, lambda _: self._known.pop(name, None))
-        self._known[name] = _Known(known, Places.of(files, runs), frame.index, _seen(frame), None if taken is None else weakref.WeakMethod(taken))
+        self.gave = True
+        self._known[id(frame)] = _Known(self._held(frame), Places.of(files, runs_of(counts)), frame.index, _seen(frame))
+
+    def tell_given(self, frame: Any, extent: Extent, taken: Callable[[Any], Extent]) -> None:
+        """The rows of a frame are those of what was no step of actors, and is known to itself alone: nothing is computed. In a trial, nothing is known.
+
+        When a step takes the frame, ``taken``, a method, is told, and says what its rows are then; as long as somebody holds its object, else they are those of ``extent``.
+        """
+        if not being_tried():
+            self._known[id(frame)] = _Given(self._held(frame), extent, weakref.WeakMethod(taken))
 
     def paths(self, value: Any) -> tuple[str, ...]:
         """The files, or what an actor gave, of which a frame has the rows; none for what is no frame, or came from no step."""
         known = self._known.get(id(value))
-        return () if known is None or known.frame() is not value else tuple(extent.path for extent in known.places.files)
+        if known is None or known.frame() is not value:
+            return ()
+        return tuple(extent.path for extent in ((known.extent,) if isinstance(known, _Given) else known.places.files))
 
     def inputs(self, frame: Any) -> tuple[Items, tuple[str, ...]]:
         """The rows of a frame as inputs of an actor, and why they are not followed further, if they are not."""
         known = self._known.get(id(frame))
         if known is None or id(known.frame()) != id(frame):
             return Items(len(frame)), (FOREIGN,)
+        if isinstance(known, _Given):
+            taken = known.taken()
+            extent = known.extent if taken is None else taken(frame)
+            return Items(len(frame), Places.of([extent], runs_of([len(frame)]))), ()
         why = _why_not(known, frame)
-        if why:
-            return Items(len(frame)), (why,)
-        taken = None if known.taken is None else known.taken()
-        if taken is not None:  # nor was it forgotten what gave it
-            taken(frame)
-        return Items(len(frame), known.places), ()
+        return (Items(len(frame)), (why,)) if why else (Items(len(frame), known.places), ())
+
+    def _held(self, frame: Any) -> weakref.ref[Any]:
+        """The frame, held by nobody here: what is known of it goes with it."""
+        name = id(frame)
+        return weakref.ref(frame, lambda _: self._known.pop(name, None))
 
     def perhaps(self, value: Any) -> tuple[Items, tuple[str, ...]] | None:
         """The same of what may be anything. None for what is no frame, and as long as no step has given one, for what is not known: who makes frames by hand alone is told

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import gc
+import os
+import warnings
+import weakref
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -108,12 +112,119 @@ def test_back_into_spark(dbg: Any, spark: Any, source: str, tmp_path: Path) -> N
     assert told(dbg.pipeline.forward(source, lines=[13])) == ({source: [12], part: [2]}, True, [])
 
 
-def test_a_frame_that_was_changed_is_not_followed_and_said_so(dbg: Any, spark: Any, source: str, tmp_path: Path) -> None:
-    frame = taken(dbg, spark.read.schema(SCHEMA).csv(source))
-    frame.loc[0, "x"] = 100.0
-    files, exact, notes = told(dbg.pipeline.backward(passed_on(frame, tmp_path / "out.csv"), rows=[1]))
-    assert (source in files, exact) == (False, False)
+CHANGES: dict[str, Callable[[Any], Any]] = {
+    "a column": lambda f: f.__setitem__("n", f["n"] + 1), "one cell": lambda f: f.__setitem__("x", [100.0, *f["x"][1:]]), "a name": lambda f: f.rename(columns={"x": "y"}, inplace=True),
+    "another column": lambda f: f.insert(0, "w", 1), "an index": lambda f: f.set_index("k", inplace=True), "another row": lambda f: f.__setitem__("x", f["x"][0]),
+}
+
+
+@pytest.mark.parametrize("back", [False, True], ids=["step", "createDataFrame"])
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_frame_that_was_changed_widens_a_flow_both_ways(dbg: Any, spark: Any, source: str, tmp_path: Path, change: str, back: bool) -> None:
+    """And says so: it is seen when somebody asks."""
+    frame = taken(dbg, spark.read.schema(SCHEMA).csv(source).fillna(-1))
+    CHANGES[change](frame)
+    if back:
+        with dbg.capture("back"):
+            spark.createDataFrame(frame).coalesce(1).write.csv(str(tmp_path / "out"))
+        [out] = map(str, (tmp_path / "out").glob("*.csv"))
+    else:
+        out = passed_on(frame, tmp_path / "out.csv")
+    for flow in (dbg.pipeline.backward(out, rows=[1]), dbg.pipeline.forward(source, lines=[2])):
+        files, exact, notes = told(flow)
+        assert (set(files), exact) == ({source, out}, False)
+        assert any("was changed after" in note for note in notes)
+
+
+def test_rows_that_only_look_as_if_nothing_was_done_to_them_are_refused(dbg: Any, spark: Any, tmp_path: Path) -> None:
+    """Of 1, 2, 3 that are 2, 3, 4 now, 2 was 1."""
+    numbers = tmp_path / "numbers.csv"
+    numbers.write_text("1\n2\n3\n")
+    frame = taken(dbg, spark.read.schema("n int").csv(str(numbers)))
+    frame["n"] += 1
+    _, exact, notes = told(dbg.pipeline.backward(passed_on(frame, tmp_path / "out.csv"), rows=[0]))
+    assert not exact
     assert any("was changed after" in note for note in notes)
+
+
+def test_rows_in_another_order_or_fewer_are_found_still(dbg: Any, spark: Any, source: str, tmp_path: Path) -> None:
+    frame = taken(dbg, spark.read.schema(SCHEMA).csv(source))
+    frame.sort_values("x", ascending=False, inplace=True)
+    frame.drop(index=[3], inplace=True)
+    out = passed_on(frame, tmp_path / "out.csv")
+    assert told(dbg.pipeline.backward(out, rows=[18])) == ({out: [18], source: [0]}, True, [])
+    assert told(dbg.pipeline.forward(source, lines=[20])) == ({source: [19], out: [0]}, True, [])
+    files, exact, notes = told(dbg.pipeline.forward(source, lines=[4]))
+    assert (set(files), exact) == ({source, out}, False)
+    assert any("was changed after" in note for note in notes)
+
+
+def test_a_frame_that_is_changed_between_two_steps_is_known_as_each_took_it(dbg: Any, spark: Any, source: str, tmp_path: Path) -> None:
+    frame = taken(dbg, spark.read.schema(SCHEMA).csv(source), "twice")
+    outs = []
+    for name in ("one.csv", "same.csv", "turned.csv"):
+        if name == "turned.csv":
+            frame.sort_values("x", ascending=False, inplace=True)
+        outs.append(passed_on(frame, tmp_path / name))
+    assert len(dbg.pipeline.step("twice").writes) == 2
+    for out, row in zip(outs, (4, 4, 15)):
+        assert told(dbg.pipeline.backward(out, rows=[row])) == ({out: [row], source: [4]}, True, [])
+    assert told(dbg.pipeline.forward(source, lines=[5])) == ({source: [4], outs[0]: [4], outs[1]: [4], outs[2]: [15]}, True, [])
+
+
+def test_nothing_is_computed_of_a_frame_that_no_step_takes(dbg: Any, spark: Any, source: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def looked(*_: Any) -> Any:
+        raise AssertionError("nobody asked for that")
+
+    monkeypatch.setattr("bigdebug.actors.cells.Cells.of", looked)
+    monkeypatch.setattr("bigdebug.spark.across.handed.keys_of", looked)
+    frame = taken(dbg, spark.read.schema(SCHEMA).csv(source).selectExpr("array(k) as l"))
+    assert id(frame) in FRAMES._known
+
+
+def test_nobody_holds_a_frame_of_which_nothing_is_known(dbg: Any, spark: Any, source: str, tmp_path: Path) -> None:
+    """An exception that is kept holds all that was there when it was raised."""
+    frame = taken(dbg, spark.read.schema(SCHEMA).csv(source).selectExpr("rand() as r"), strategy="lazy")
+    out = passed_on(frame, tmp_path / "out.csv")
+    held = weakref.ref(frame)
+    del frame
+    for _ in range(2):
+        _, exact, notes = told(dbg.pipeline.backward(out, rows=[0]))
+        assert not exact
+        assert any("strategy='inject'" in note for note in notes)
+    gc.collect()
+    assert held() is None
+
+
+@pytest.mark.parametrize("value", ["cast(n as decimal(9, 2))", "array(n)", "map('n', n)", "struct(struct(n))", "transform(sequence(1, 1500), i -> if(i = 700, n, 0))"])
+def test_values_whose_hashes_or_texts_are_alike_are_told_apart(dbg: Any, spark: Any, tmp_path: Path, value: str) -> None:
+    """-1 and -2 have one hash in Python, and texts of long arrays leave out what is in the middle."""
+    import numpy as np
+
+    numbers = tmp_path / "numbers.csv"
+    numbers.write_text("-1\n-2\n3\n")
+    with np.printoptions(threshold=5):
+        out = passed_on(taken(dbg, spark.read.schema("n int").csv(str(numbers)).selectExpr(f"{value} as v")), tmp_path / "out.csv")
+    for row in range(3):
+        assert told(dbg.pipeline.backward(out, rows=[row])) == ({out: [row], str(numbers): [row]}, True, [])
+
+
+@pytest.mark.usefixtures("arrow")
+def test_a_query_that_fails_now_widens_a_flow(dbg: Any, spark: Any, source: str, tmp_path: Path) -> None:
+    """And nobody is warned of a toPandas() that he did not call."""
+    from pyspark.sql.functions import udf
+
+    late = str(tmp_path / "late")
+
+    failing = udf(lambda n: 1 // 0 if os.path.exists(late) else n, "int")
+    out = passed_on(taken(dbg, spark.read.schema(SCHEMA).csv(source).select("k", failing("n").alias("m"), "x")), tmp_path / "out.csv")
+    Path(late).touch()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UserWarning)
+        flows = [told(flow) for flow in (dbg.pipeline.backward(out, rows=[1]), dbg.pipeline.forward(source, lines=[2]))]
+    for files, exact, notes in flows:
+        assert (set(files), exact) == ({source, out}, False)
+        assert any("fails when it is computed once more" in note and "ZeroDivisionError" in note for note in notes)
 
 
 def test_a_run_whose_frame_no_step_took_is_as_before(dbg: Any, spark: Any, source: str) -> None:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from bigdebug.errors import UntraceableError
+from bigdebug.outside import from_outside
 from bigdebug.spark.across.folders import File, written
 from bigdebug.spark.across.handed import ACTION, Handed
 from bigdebug.spark.across.targets import Target, target_of_rdd, target_of_writer
@@ -19,7 +20,7 @@ from bigdebug.spark.rdd.recorder import Recorder
 from bigdebug.spark.sql.action import Action as FrameAction
 from bigdebug.spark.sql.runs import FrameRun
 from bigdebug.trace.across.facts import digested
-from bigdebug.trace.across.located import gives_path
+from bigdebug.trace.across.located import Extent
 from bigdebug.trace.run import Run
 from bigdebug.trace.textlines import local_path
 
@@ -44,6 +45,11 @@ class Ending:
     listed: Future[Left] | None = None
     trouble: str = ""
     handed: Handed | None = None
+
+    @property
+    def given(self) -> tuple[Extent, ...]:
+        """What steps took of the frame that it gave."""
+        return () if self.handed is None else tuple(taken.extent for taken in self.handed.taken)
 
     @property
     def files(self) -> tuple[File, ...]:
@@ -90,8 +96,10 @@ class Endings:
         self._note(run, action.began, lambda: target_of_writer(self._spark, action))
         if action.name == ACTION and action.status == "succeeded":
             try:
-                self._known[run.id].handed = Handed(run, gives_path(self.step_id(run)), action.result)
+                self._known[run.id].handed = Handed(run, self.step_id(run), action.result)
             except Exception as trouble:  # the user's result comes first
+                if from_outside(trouble):
+                    raise
                 log.info("bigdebug does not know what %s gave: %s", run.name, type(trouble).__name__)
 
     def _note(self, run: Run, began: int, find: Callable[[], Target | None]) -> None:

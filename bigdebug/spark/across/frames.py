@@ -94,7 +94,8 @@ class FrameStep(RunStep[FrameRun, LineageFrame]):
 
     def count(self, path: str) -> int:
         """How many records there are of what it gave, or took, without a file."""
-        return self._handed.count if self._handed is not None and path == self._handed.path else self._sources.count(self.run, path)
+        taken = None if self._handed is None else self._handed.at(path)
+        return self._sources.count(self.run, path) if taken is None else taken.size
 
     # ---- records that people hold -----------------------------------------------------------------------------
 
@@ -144,7 +145,7 @@ class FrameStep(RunStep[FrameRun, LineageFrame]):
         if names is not None and not len(names):
             return []
         if self._handed is not None:
-            return self._handed.located(names)
+            return [found for taken in self._handed.taken for found in self._handed.located(taken, names)]
         if not self._files:
             return self._elsewhere()
         _, keys = self._result(names).read()
@@ -166,11 +167,12 @@ class FrameStep(RunStep[FrameRun, LineageFrame]):
 
     def _of_handed(self, handed: Handed, outputs: Sequence[Located]) -> Sequence[Located]:
         """What rows of the frame that it gave were made of."""
-        wanted = next((one.positions for one in outputs if one.path == handed.path and len(one)), None)
-        if wanted is None:
-            return ()
-        names, why = handed.names(wanted)
-        return [replace(found, why=why or found.why) for found in self._sources.back(lineage_of(self.run).standing_at({self.run.subject: names}))]
+        asked = [(taken, one.positions) for one in outputs if len(one) and (taken := handed.at(one.path)) is not None]
+        found = [handed.names(taken, positions) for taken, positions in asked]
+        return [
+            replace(one, why=why or one.why)
+            for names, why in found for one in self._sources.back(lineage_of(self.run).standing_at({self.run.subject: names}))
+        ]
 
     @property
     def _handed(self) -> Handed | None:

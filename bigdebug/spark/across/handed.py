@@ -2,129 +2,197 @@
 
 from __future__ import annotations
 
-from datetime import date, datetime, timedelta
-from decimal import Decimal
+import threading
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
 
+from bigdebug.actors.bare import bare
 from bigdebug.actors.frames import FRAMES
 from bigdebug.errors import BigdebugError, NondeterminismError, TooLargeError, UntraceableError
 from bigdebug.outside import from_outside
 from bigdebug.shown import counted
+from bigdebug.spark.across.rowkeys import Keys, keys_of
 from bigdebug.spark.sql.actions import unheard
+from bigdebug.spark.sql.failures import brief, is_cancelled
 from bigdebug.spark.sql.far import Far
 from bigdebug.spark.sql.lineage_frame import lineage_of
 from bigdebug.spark.sql.plans.catalyst import bounded
 from bigdebug.spark.sql.plans.fingerprints import fingerprint
 from bigdebug.spark.sql.runs import FrameRun
-from bigdebug.trace.across.located import Extent, Located, Unit
+from bigdebug.trace.across.located import Extent, Located, Unit, gives_path
 from bigdebug.trace.names import Names, array_of, distinct, matched, places
 from bigdebug.trace.positions import Positions
-
-Keys = npt.NDArray[np.uint64]
-"""By row, what it is known by: equal for equal rows. Others that have an equal one by chance are taken for equal rows, and are told with these."""
 
 ACTION = "toPandas"
 """The action that hands rows on."""
 
-_PLAIN = frozenset((str, bytes, bool, int, Decimal, date, datetime, timedelta, type(None)))
-"""Types of objects in frames whose equal values have equal hashes."""
-
 EQUAL = "a row that {name!r} gave is equal to others: the answer is for all of these"
 
 
-class Handed:
-    """The frame that a run's action gave, row by row. Nothing is kept of it, and nothing computed, until a step takes it."""
+class Refusal(NamedTuple):
+    """Why something is not known. An error that is raised has a traceback, and that holds all that was there, also a frame of the user's: so none is kept."""
 
-    def __init__(self, run: FrameRun, path: str, frame: Any) -> None:
-        """``path`` is what the step gives in no file. The frame is known by itself, as those of steps are, and nobody but its user holds it."""
-        self.path = path
-        self.count = len(frame)
-        self._run = run
-        self._keys: Keys | None = None
-        self._refused: BigdebugError | None = None
-        """Why that is not known of its rows, if it is not."""
-        FRAMES.tell(frame, [self.extent], [self.count], self._take)
+    kind: type[BigdebugError]
+    what: str
+    value: object
+    remedy: str
+
+    @classmethod
+    def of(cls, error: BigdebugError) -> Refusal:
+        return cls(type(error), error.what, error.value, error.remedy)
+
+    def error(self) -> BigdebugError:
+        """Another one each time."""
+        return self.kind(self.what, value=self.value, remedy=self.remedy)
+
+
+class Taken(NamedTuple):
+    """The frame as a step took it: its rows, in their order. ``path`` is what it is called, for it is in no file."""
+
+    path: str
+    size: int
+    keys: Keys | Refusal
+    """By row; or why that is not known."""
 
     @property
     def extent(self) -> Extent:
         return Extent(self.path, Unit.ROW, "item")
 
-    @property
-    def taken(self) -> bool:
-        """Whether a step took it."""
-        return self._keys is not None or self._refused is not None
+    def known(self) -> Keys:
+        if isinstance(self.keys, Refusal):
+            raise self.keys.error()
+        return self.keys
 
-    def _take(self, frame: Any) -> None:
-        """A step takes the frame, which is what it was. A pass over it, the first time."""
-        if self.taken:
-            return
+    def same(self, other: Taken) -> bool:
+        """Whether the same rows stand in the same order, as far as that is known."""
+        if isinstance(self.keys, Refusal) or isinstance(other.keys, Refusal):
+            return self.keys is other.keys or (isinstance(self.keys, Refusal) and self.keys == other.keys and self.size == other.size)
+        return np.array_equal(self.keys, other.keys)
+
+
+class Handed:
+    """The frame that a run's action gave, row by row. Nothing is kept of it, and nothing computed, until a step takes it.
+
+    It may have been changed in place by then. Its rows are found by what is in them, so other orders do no harm, and what else was done is seen when somebody asks.
+    """
+
+    def __init__(self, run: FrameRun, step: str, frame: Any) -> None:
+        """``step`` is what the run is called as a step. The frame is known by itself, and nobody but its user holds it."""
+        self._run = run
+        self._step = step
+        self._taken: list[Taken] = []
+        self._alone = threading.Lock()
+        FRAMES.tell_given(frame, Extent(gives_path(step), Unit.ROW, "item"), self._take)
+
+    @property
+    def taken(self) -> tuple[Taken, ...]:
+        """What steps took of it: once, however often, but if it was changed in place between two of them."""
+        return tuple(self._taken)
+
+    def at(self, path: str) -> Taken | None:
+        """What is called so; None if that is another step's."""
+        return next((each for each in self._taken if each.path == path), None)
+
+    def _take(self, frame: Any) -> Extent:
+        """A step takes the frame as it is now. A pass over it."""
+        keys = self._keys_now(frame)
+        with self._alone:
+            number = len(self._taken) + 1
+            now = Taken(gives_path(self._step if number == 1 else f"{self._step}/{number}"), len(frame), keys)
+            known = next((each for each in self._taken if each.same(now)), None)
+            if known is None:
+                self._taken.append(now)
+            return (known or now).extent
+
+    def _keys_now(self, frame: Any) -> Keys | Refusal:
         try:
-            self._keys = _keys_of(frame.iloc[:, self._settled])
+            if list(frame.columns) != self._run.frame.columns:
+                return Refusal(
+                    UntraceableError, f"The frame that {self._run.name!r} gave was changed after that: it has other columns", None, "Put that change into a step.",
+                )
+            return keys_of(bare(frame).iloc[:, self._settled])
         except BigdebugError as refused:
-            self._refused = refused
+            return Refusal.of(refused)
         except Exception as trouble:  # of what the cells are, or of Spark, which has ended
             if from_outside(trouble):
                 raise
-            self._refused = UntraceableError(
-                f"What {self._run.name!r} gave to its program could not be looked at: {type(trouble).__name__}", remedy="Write it to a file, and read that.",
-            )
+            what = f"What {self._run.name!r} gave to its program could not be looked at: {type(trouble).__name__}"
+            return Refusal(UntraceableError, what, None, "Write it to a file, and read that.")
 
     # ---- both ways --------------------------------------------------------------------------------------------
 
-    def names(self, positions: Positions) -> tuple[Names, str]:
+    def names(self, taken: Taken, positions: Positions) -> tuple[Names, str]:
         """The names of the records that rows of the frame are; and why they are more than that, where they are. Two jobs like the query itself.
 
         Raises NondeterminismError where the query does not give these rows now.
         """
-        keys = self._known()
+        keys = taken.known()
         wanted = keys[positions]
         names, now = self._now()
+        self._check_all(keys, now)
         among = np.isin(now, wanted)
         mine = np.isin(keys, wanted)
-        self._compare(np.setdiff1d(wanted, now), int(mine.sum()), int(among.sum()))
+        self._compare(0, int(mine.sum()), int(among.sum()))
         found = distinct(names.take(pa.array(np.flatnonzero(among))))
         return found, self._why(int(mine.sum()) > len(positions) and len(found) > len(np.unique(wanted)))
 
-    def located(self, names: Names) -> list[Located]:
+    def located(self, taken: Taken, names: Names) -> list[Located]:
         """Where records with these names stand in the frame, all records if None. Two jobs like the query itself."""
-        keys = self._known()
+        keys = taken.known()
         if isinstance(names, Far):
             raise TooLargeError(f"{counted(len(names))} are more than are found in a frame", remedy="Ask about fewer.")
         every, now = self._now()
+        self._check_all(keys, now)
         chosen = np.arange(len(now)) if names is None else places(every, names)
         wanted = now[chosen]
         there = np.isin(keys, wanted)
         among = int(np.isin(now, wanted).sum())
-        self._compare(np.setdiff1d(wanted, keys), int(there.sum()), among)
+        self._compare(len(np.setdiff1d(wanted, keys)), int(there.sum()), among)
         found = np.flatnonzero(there)
-        return [Located.of(self.path, Unit.ROW, found, self._why(among > len(chosen)))] if len(found) else []
-
-    def _known(self) -> Keys:
-        if self._refused is not None:
-            raise self._refused
-        assert self._keys is not None, self.path
-        return self._keys
+        return [Located.of(taken.path, Unit.ROW, found, self._why(among > len(chosen)))] if len(found) else []
 
     def _why(self, more: bool) -> str:
         return EQUAL.format(name=self._run.name) if more else ""
 
-    def _compare(self, lost: Keys, given: int, now: int) -> None:
-        if len(lost) or given != now:
+    def _check_all(self, keys: Keys, now: Keys) -> None:
+        """All rows of the frame have to be among those of the query, be it that few are asked about: of 1, 2, 3 that were made 2, 3, 4 two look as if nothing was done to them."""
+        each, times = np.unique(keys, return_counts=True)
+        every, often = np.unique(now, return_counts=True)
+        found = np.zeros(len(each), np.int64)
+        _, mine, theirs = np.intersect1d(each, every, assume_unique=True, return_indices=True)
+        found[mine] = often[theirs]
+        self._compare(int(np.maximum(times - found, 0).sum()), 0, 0)
+
+    def _compare(self, lost: int, given: int, now: int) -> None:
+        if lost or given != now:
             raise NondeterminismError(
-                f"{counted(len(lost) or abs(given - now))} that the query gave, or gives now, it does not give each time", value=self._run.name,
-                remedy="Its order or its functions do not settle the result, or settings of toPandas() were others: write it to a file, and read that.",
+                f"{counted(lost or abs(given - now))} of the frame the query does not give now, or the other way around. The frame was changed after the query gave it, or it is another "
+                "one each time", value=self._run.name,
+                remedy="Put what you change into a step. Where its order or its functions do not settle the result, or settings of toPandas() were others: write it to a file, and read that.",
             )
 
     def _now(self) -> tuple[Names, Keys]:
-        """By row of the result, as it is computed now, the name of the record and what the row is known by.
+        """By row of the result, as it is computed now, the name of the record and what the row is known by. Raises UntraceableError where it fails now."""
+        try:
+            with bounded(), _unwarned():
+                return self._computed()
+        except (PySparkException, Py4JError) as trouble:
+            if from_outside(trouble) or is_cancelled(self._run.questions.catalyst, trouble):
+                raise
+            raise UntraceableError(
+                f"{self._run.name!r} gave a frame, and fails when it is computed once more: {brief(trouble).rstrip('.')}", remedy="Write it to a file, and read that.",
+            ) from trouble
 
-        How pandas has a column depends on all that is in it, so all rows are asked for; and names are no values of pandas', so hashes stand for them.
-        """
+    def _computed(self) -> tuple[Names, Keys]:
+        """How pandas has a column depends on all that is in it, so all rows are asked for; and names are no values of pandas', so hashes stand for them."""
         _ = lineage_of(self._run).standing  # raises where a limit is not settled
         catalyst = self._run.questions.catalyst
         plan, name = self._run.questions.steps().rows(self._run.subject, None)
@@ -134,11 +202,10 @@ class Handed:
         columns = catalyst.items(self._run.questions.root.node.output())
         known = catalyst.table(plan, {"name": name} | {f"h{i}": mark for i, mark in enumerate(marks)})
         asked = [*marks, *(columns[i] for i in self._settled)]
-        with bounded():
-            frame = unheard(catalyst.frame(plan).select(*(catalyst.column(each).alias(f"c{i}") for i, each in enumerate(asked))), ACTION)
+        frame = unheard(catalyst.frame(plan).select(*(catalyst.column(each).alias(f"c{i}") for i, each in enumerate(asked))), ACTION)
         at = matched(_pairs(array_of(known["h0"]), array_of(known["h1"])), _pairs(*(pa.array(frame.iloc[:, i], pa.int64()) for i in range(len(marks)))))
-        self._compare(np.flatnonzero(at < 0).astype(np.uint64), 0, 0)
-        return array_of(known["name"]).take(pa.array(at)), _keys_of(frame.iloc[:, len(marks):])
+        self._compare(int((at < 0).sum()), 0, 0)
+        return array_of(known["name"]).take(pa.array(at)), keys_of(frame.iloc[:, len(marks):])
 
     @cached_property
     def _settled(self) -> list[int]:
@@ -160,19 +227,25 @@ def _pairs(one: Any, other: Any) -> Any:
     return pa.StructArray.from_arrays([one, other], ["h0", "h1"])
 
 
-def _keys_of(frame: Any) -> Keys:
-    """Of this process alone. Takes 10 ms for a million numbers, and 100 for as many texts."""
-    from pandas.util import hash_array, hash_pandas_object
+class _OfThread:
+    """What a filter of warnings asks whether a text matches: whatever it says, if this thread says it."""
 
-    made: Keys = np.zeros(len(frame), np.uint64)
-    for i in range(frame.shape[1]):
-        column = frame.iloc[:, i]
-        each = hash_array(_hashes(column.to_numpy())) if column.dtype == object else hash_pandas_object(column, index=False).to_numpy(np.uint64)
-        made = made * np.uint64(1_000_003) + each
-    return made
+    def __init__(self) -> None:
+        self._thread = threading.get_ident()
+
+    def match(self, text: str) -> bool:
+        return threading.get_ident() == self._thread
 
 
-def _hashes(objects: Any) -> npt.NDArray[np.int64]:
-    """Python's own hashes, of texts of what has none, or has one that its place in memory decides."""
-    plain = set(map(type, objects)) <= _PLAIN
-    return np.fromiter(map(hash, objects) if plain else (hash(repr(each)) for each in objects), np.int64, len(objects))
+@contextmanager
+def _unwarned() -> Iterator[None]:
+    """Within, this thread warns nobody: toPandas() warns of what is raised besides, and its user did not call it. Filters are those of all threads, so others are not asked."""
+    entry: Any = ("ignore", _OfThread(), Warning, None, 0)
+    there: Any = warnings.filters
+    there.insert(0, entry)
+    try:
+        yield
+    finally:
+        now: Any = warnings.filters
+        for filters in (there, now):  # who catches warnings meanwhile puts another one in its place
+            filters[:] = [each for each in filters if each is not entry]

@@ -58,10 +58,10 @@ def keep_step(step: Any, home: Path, name: str, known: Levelled | None, *, deriv
 def _through(step: Any) -> list[str]:
     """What a live step goes through, and a saved one does not."""
     more = ({extent.path for extent in step.reads} - {extent.path for extent in step.own_reads}) | step.given
-    handed = [extent for extent in step.writes if extent not in step.stored]
+    handed = any(extent not in step.stored for extent in step.writes)
     return [
         *(f"{path}: it was read by another step, whose records this one was given in memory; ask the live session" for path in sorted(more)),
-        *("which rows it gave in memory to other steps was not saved; ask the live session" for _ in handed),
+        *(["which rows it gave in memory to other steps was not saved; ask the live session"] if handed else []),
     ]
 
 

@@ -50,8 +50,7 @@ class RunStep(Generic[AnyRun, AnyTrace]):
     @property
     def writes(self) -> Sequence[Extent]:
         """What it wrote; and what it gave to its program in memory, where a step took that."""
-        handed = self._ending.handed
-        return self.stored if handed is None or not handed.taken else (*self.stored, handed.extent)
+        return (*self.stored, *self._ending.given)
 
     @cached_property
     def stored(self) -> Sequence[Extent]:
