@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -20,6 +20,7 @@ from bigdebug.errors import BigdebugError, NondeterminismError, TooLargeError, U
 from bigdebug.outside import from_outside
 from bigdebug.shown import counted
 from bigdebug.spark.across.rowkeys import Keys, keys_of
+from bigdebug.spark.across.taken import Refusal, Taken
 from bigdebug.spark.sql.actions import unheard
 from bigdebug.spark.sql.failures import brief, is_cancelled
 from bigdebug.spark.sql.far import Far
@@ -35,47 +36,6 @@ ACTION = "toPandas"
 """The action that hands rows on."""
 
 EQUAL = "a row that {name!r} gave is equal to others: the answer is for all of these"
-
-
-class Refusal(NamedTuple):
-    """Why something is not known. An error that is raised has a traceback, and that holds all that was there, also a frame of the user's: so none is kept."""
-
-    kind: type[BigdebugError]
-    what: str
-    value: object
-    remedy: str
-
-    @classmethod
-    def of(cls, error: BigdebugError) -> Refusal:
-        return cls(type(error), error.what, error.value, error.remedy)
-
-    def error(self) -> BigdebugError:
-        """Another one each time."""
-        return self.kind(self.what, value=self.value, remedy=self.remedy)
-
-
-class Taken(NamedTuple):
-    """The frame as a step took it: its rows, in their order. ``path`` is what it is called, for it is in no file."""
-
-    path: str
-    size: int
-    keys: Keys | Refusal
-    """By row; or why that is not known."""
-
-    @property
-    def extent(self) -> Extent:
-        return Extent(self.path, Unit.ROW, "item")
-
-    def known(self) -> Keys:
-        if isinstance(self.keys, Refusal):
-            raise self.keys.error()
-        return self.keys
-
-    def same(self, other: Taken) -> bool:
-        """Whether the same rows stand in the same order, as far as that is known."""
-        if isinstance(self.keys, Refusal) or isinstance(other.keys, Refusal):
-            return self.keys is other.keys or (isinstance(self.keys, Refusal) and self.keys == other.keys and self.size == other.size)
-        return np.array_equal(self.keys, other.keys)
 
 
 class Handed:

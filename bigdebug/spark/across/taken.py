@@ -1,0 +1,52 @@
+"""Taken: a frame that an action gave to its program, as a step took it."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from bigdebug.errors import BigdebugError
+from bigdebug.spark.across.rowkeys import Keys
+from bigdebug.trace.across.located import Extent, Unit
+
+
+class Refusal(NamedTuple):
+    """Why something is not known. An error that is raised has a traceback, and that holds all that was there, also a frame of the user's: so none is kept."""
+
+    kind: type[BigdebugError]
+    what: str
+    value: object
+    remedy: str
+
+    @classmethod
+    def of(cls, error: BigdebugError) -> Refusal:
+        return cls(type(error), error.what, error.value, error.remedy)
+
+    def error(self) -> BigdebugError:
+        """Another one each time."""
+        return self.kind(self.what, value=self.value, remedy=self.remedy)
+
+
+class Taken(NamedTuple):
+    """The frame as a step took it: its rows, in their order. ``path`` is what it is called, for it is in no file."""
+
+    path: str
+    size: int
+    keys: Keys | Refusal
+    """By row; or why that is not known."""
+
+    @property
+    def extent(self) -> Extent:
+        return Extent(self.path, Unit.ROW, "item")
+
+    def known(self) -> Keys:
+        if isinstance(self.keys, Refusal):
+            raise self.keys.error()
+        return self.keys
+
+    def same(self, other: Taken) -> bool:
+        """Whether the same rows stand in the same order, as far as that is known."""
+        if isinstance(self.keys, Refusal) or isinstance(other.keys, Refusal):
+            return self.keys is other.keys or (isinstance(self.keys, Refusal) and self.keys == other.keys and self.size == other.size)
+        return np.array_equal(self.keys, other.keys)
