@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import signal
 import warnings
 import weakref
 from collections.abc import Callable
@@ -207,6 +208,22 @@ def test_values_whose_hashes_or_texts_are_alike_are_told_apart(dbg: Any, spark: 
         out = passed_on(taken(dbg, spark.read.schema("n int").csv(str(numbers)).selectExpr(f"{value} as v")), tmp_path / "out.csv")
     for row in range(3):
         assert told(dbg.pipeline.backward(out, rows=[row])) == ({out: [row], str(numbers): [row]}, True, [])
+
+
+@pytest.mark.parametrize("where", ["Handed", "target_of_writer"])
+def test_an_alarm_that_rings_when_the_end_of_an_action_is_noted_is_its_users(dbg: Any, spark: Any, source: str, monkeypatch: pytest.MonkeyPatch, where: str) -> None:
+    def rings(*_: Any) -> None:
+        raise TimeoutError("over")
+
+    before = signal.signal(signal.SIGALRM, rings)
+    try:
+        with monkeypatch.context() as patched:
+            patched.setattr(f"bigdebug.spark.across.endings.{where}", lambda *_: signal.raise_signal(signal.SIGALRM))
+            with pytest.raises(TimeoutError, match="over"):
+                taken(dbg, spark.read.schema(SCHEMA).csv(source))
+    finally:
+        signal.signal(signal.SIGALRM, before)
+    assert len(taken(dbg, spark.read.schema(SCHEMA).csv(source))) == 20
 
 
 @pytest.mark.usefixtures("arrow")

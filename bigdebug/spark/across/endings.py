@@ -59,6 +59,8 @@ class Ending:
         try:
             found = self.listed.result()
         except Exception as trouble:  # of a file system of somebody's
+            if from_outside(trouble):
+                raise
             self.trouble = _why(trouble)
             return ()
         self.trouble = found.note
@@ -114,6 +116,8 @@ class Endings:
             else:
                 ending.listed = _beside(self._recorder.beside, _written(self._recorder.sc, target, began, time.time_ns()))
         except Exception as trouble:  # the user's result comes first
+            if from_outside(trouble):
+                raise
             ending.trouble = _why(trouble)
             log.info("bigdebug does not know what %s wrote: %s", run.name, type(trouble).__name__)  # what it says is the user's
 

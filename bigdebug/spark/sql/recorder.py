@@ -17,6 +17,7 @@ from pyspark.errors import PySparkException
 from bigdebug.agents.guards.policy import Policy
 from bigdebug.errors import BigdebugError, IncompleteLineageError
 from bigdebug.model import Statistics
+from bigdebug.outside import from_outside
 from bigdebug.spark.captures import OpenCapture
 from bigdebug.spark.crashes import crashed, tell
 from bigdebug.spark.interruption import planning
@@ -123,6 +124,8 @@ class FrameRecorder(FrameRuns):
                 try:
                     self._note(action, conditions, capture)
                 except Exception as trouble:
+                    if from_outside(trouble):
+                        raise
                     log.warning("bigdebug could not record the run of %s: %s", name, trouble)
 
             if action.lazy and action.problem is None:
