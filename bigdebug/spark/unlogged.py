@@ -11,30 +11,40 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import lru_cache
+from weakref import WeakSet
 
-from bigdebug.spark.deferred import undisturbed
 
-_ALONE = threading.Lock()
-"""Filters of a logger are put in and taken out by one thread at a time."""
+class _Within:
+    """A thread is within ``unlogged``, as long as somebody holds this: one that an interruption kept from leaving is let go of with its frames."""
+
+
+class _Here(threading.local):
+    """The thread that asks."""
+
+    def __init__(self) -> None:
+        self.within = WeakSet[_Within]()
+
+
+_here = _Here()
 
 
 @contextmanager
 def unlogged() -> Iterator[None]:
     """Within: PySpark prints nothing, to no handler, of what it finds wrong with a query of this thread. The user's go on, and fail, in others."""
-    mine = threading.get_ident()
-
-    def others(_: logging.LogRecord) -> bool:
-        return threading.get_ident() != mine
-
+    for logger in _loggers():
+        if _is_the_users not in logger.filters:  # the first time, or since its user has set up his logging anew
+            logger.addFilter(_is_the_users)
+    within = _Within()
+    _here.within.add(within)
     try:
-        with _ALONE:
-            for logger in _loggers():
-                logger.filters = [*logger.filters, others]  # another thread may go through those that there were
         yield
     finally:
-        with undisturbed(), _ALONE:
-            for logger in _loggers():
-                logger.filters = [each for each in logger.filters if each is not others]
+        _here.within.discard(within)
+
+
+def _is_the_users(_: logging.LogRecord) -> bool:
+    """A filter, which stays: what is put in for a while is left behind where an interruption comes between."""
+    return not _here.within
 
 
 @lru_cache(maxsize=1)

@@ -24,13 +24,16 @@ __all__ = ["folder"]
 Values = tuple[Any, ...]
 _seen: Counter[str] = Counter()
 
+_FEW = 10
+"""Programs of which none need be one with a culprit."""
+
 
 @pytest.fixture(scope="module", autouse=True)
 def much_is_found() -> Iterator[None]:
     """A law about what is found says nothing where nothing is."""
     _seen.clear()
     yield
-    assert _seen["culprit"] * 3 >= _seen["asked"] > 0, _seen
+    assert _seen["culprit"] * 3 >= _seen["asked"] > 0 or 0 < _seen["asked"] < _FEW, _seen
 
 
 def is_wrong(values: Values) -> bool:

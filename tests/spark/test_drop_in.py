@@ -394,7 +394,7 @@ def test_executors_import_agents_and_not_the_engine(on: Any, monkeypatch: pytest
     found = set(joined.groupByKey().sortByKey(numPartitions=2).mapPartitions(imported).collect())
     assert "bigdebug.agents.groups" in found
     others = {name for name in found if not name.startswith("bigdebug.agents")}
-    assert others <= {"bigdebug", "bigdebug.store", "bigdebug.store.blocks", "bigdebug.store.envelopes", "bigdebug.errors", "bigdebug.graph", "bigdebug.shown"}
+    assert others <= {"bigdebug", "bigdebug.store", "bigdebug.store.blocks", "bigdebug.store.envelopes", "bigdebug.errors", "bigdebug.graph", "bigdebug.outside", "bigdebug.shown"}
 
 
 def worker_memory(records: Any) -> Any:
