@@ -24,8 +24,8 @@ __all__ = ["folder"]
 Values = tuple[Any, ...]
 _seen: Counter[str] = Counter()
 
-_FEW = 10
-"""Programs of which none need be one with a culprit."""
+_FEWEST = 8
+"""Programs that are drawn at least: of two, none need be one with a culprit."""
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -33,7 +33,7 @@ def much_is_found() -> Iterator[None]:
     """A law about what is found says nothing where nothing is."""
     _seen.clear()
     yield
-    assert _seen["culprit"] * 3 >= _seen["asked"] > 0 or 0 < _seen["asked"] < _FEW, _seen
+    assert _seen["culprit"] * 3 >= _seen["asked"] > 0, _seen
 
 
 def is_wrong(values: Values) -> bool:
@@ -79,7 +79,7 @@ def is_there(before: Values, now: Values | None) -> bool:
     return now is not None and all(was is None or value is not None for was, value in zip(before, now))
 
 
-@settings(max_examples=max(1, MANY // 2), deadline=None, suppress_health_check=[*HealthCheck])
+@settings(max_examples=max(_FEWEST, MANY // 2), deadline=None, suppress_health_check=[*HealthCheck])
 @given(planted(), st.booleans())
 def test_7_what_is_named_in_a_query_is_what_was_planted(dbg: Any, spark: Any, folder: Path, drawn: tuple[Step, tuple[Table, ...], Lineage], as_sql: bool) -> None:
     step, tables, huge = drawn

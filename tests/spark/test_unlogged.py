@@ -36,8 +36,11 @@ def heard() -> Iterator[list[str]]:
     for logger in loggers:
         logger.addHandler(handler)
     yield handler.threads
+    before = len(handler.threads)
     for logger in loggers:
+        logger.warning("heard, as nothing of ours is left here")
         logger.removeHandler(handler)
+    assert handler.threads[before:] == [threading.current_thread().name] * len(loggers)
 
 
 def failing(query: Callable[[], Any]) -> None:

@@ -186,14 +186,9 @@ class InFlight:
         return None if self.held.sees else self._tally.left
 
     @property
-    def read_by_now(self) -> int:
-        """How many records the present call has pulled."""
-        return self.let_go + len(self.pulled) if self.held.sees else self._tally.count()
-
-    @property
     def read_so_far(self) -> int:
-        """How many records the present call has pulled, its context apart, where they are not seen to pass."""
-        return self._tally.count()
+        """How many records the present call has pulled, its context apart."""
+        return self.let_go + len(self.pulled) if self.held.sees else self._tally.count()
 
     @property
     def failed(self) -> bool:

@@ -78,7 +78,7 @@ class Rounds:
                         next(given.records, None)
                     else:
                         left, pulled, out = source.left, source.pulled, False
-                        self._reads.begin(lambda: (*coming, sys.maxsize - due, source.read_by_now if out else None))  # noqa: B023 (it is asked while these are what they are)
+                        self._reads.begin(lambda: (*coming, sys.maxsize - due, source.read_so_far if out else None))  # noqa: B023 (it is asked while these are what they are)
                         try:
                             for output in given.records:
                                 out = True
@@ -94,7 +94,7 @@ class Rounds:
                             self._reads.end()
                     source.land()
                     if not looking:
-                        self._reads.over(lambda: source.read_by_now)  # noqa: B023 (it is the same for all calls)
+                        self._reads.over(lambda: source.read_so_far)  # noqa: B023 (it is the same for all calls)
                         return
                     fed, self._held = [*self._held, *source.read()], []
                 except crashes() as raised:
