@@ -16,11 +16,12 @@ from __future__ import annotations
 from bigdebug.actors.actor import Actor, flow_link, register
 from bigdebug.actors.actorstep import ActorStep
 from bigdebug.actors.committed import ActorCulprit
-from bigdebug.actors.functions import groups, merge, rows, whole
+from bigdebug.actors.functions import groups, rows, whole
 from bigdebug.actors.generators import generator
 from bigdebug.actors.home import ActorHome
 from bigdebug.actors.kinds import DATASET, FILE, JOB, OPERATOR, RECORD, STAGE, TASK, ActorType, DataType
 from bigdebug.actors.log import ANY, NEXT
+from bigdebug.actors.merging import merge
 from bigdebug.actors.opening import UncommittedStep, forget, step, steps
 from bigdebug.actors.places import Place
 from bigdebug.actors.programs import program

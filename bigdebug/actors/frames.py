@@ -15,12 +15,15 @@ from bigdebug.actors.files import runs_of
 from bigdebug.actors.items import Items
 from bigdebug.actors.places import NOWHERE, Places
 from bigdebug.outside import from_outside
-from bigdebug.trace.across.located import Extent
+from bigdebug.trace.across.located import Extent, Unit, gives_path
 from bigdebug.trace.across.paths import key_of
 from bigdebug.trace.across.ways import alike
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
+
+    from bigdebug.actors.associations import Associations
+    from bigdebug.actors.steady import Steady
 
 CHANGED = "The frame was changed after it was read or made by a step, so its rows are not followed further: put that change into a step"
 UNSEEN = "What the cells of the frame hold cannot be looked at, so it is not known whether it was changed after it was read or made by a step, and its rows are not followed further"
@@ -124,6 +127,19 @@ def all_inputs(frames: Sequence[Any], apart: Callable[[Items], Items] = lambda i
         count += items.count
     made = Places.of(list(files), np.concatenate(runs)) if files else NOWHERE
     return Items(count, made), tuple(dict.fromkeys(why for _, whys in found for why in whys))
+
+
+def given(actor: Steady, result: Any, inputs: Items, associations: Associations, why: tuple[str, ...], believed: str = "") -> None:
+    """Commit a step that gives ``result``, and know the rows of that, if it is a frame, from then on."""
+    count = size(result)
+    actor.commit_as(inputs, Items(count), associations, why, believed)
+    if actor.id and hasattr(result, "iloc"):
+        FRAMES.tell(result, [Extent(gives_path(actor.id), Unit.ROW, "item")], [count])
+
+
+def size(result: Any) -> int:
+    """How many items a result is: its rows, or itself."""
+    return len(result) if hasattr(result, "iloc") else 1
 
 
 def _differ(known: Iterable[Extent], files: Iterable[Extent]) -> bool:

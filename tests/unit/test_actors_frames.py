@@ -426,6 +426,9 @@ COLUMNS = {
     "objects by labels that are floats": (pd.DataFrame({"k": [1, None]}, dtype=object), pd.DataFrame({"v": [1, 2]}, index=[1.0, 2.5]), {"left_on": "k", "right_index": True}),
     "objects by values that are floats": (pd.DataFrame({"k": [1, 2]}, dtype=object), pd.DataFrame({"v": [1, 2]}), {"left_on": "k", "right_on": pd.Series([1.0, 2.5])}),
     "each with each": (pd.DataFrame({0: [1, 2]}), pd.DataFrame({1: [1, 2]}), {"how": "cross"}),
+    "a level of times and a column": (pd.DataFrame({"v": [1, 2]}, index=pd.MultiIndex.from_arrays([DAYS, ["a", "b"]], names=["day", "of"])), pd.DataFrame({"day": DAYS}), {"on": "day"}),
+    "a named index and a column": (pd.DataFrame({"k": [1, 2]}, index=pd.Index([1, 2], name="k")), pd.DataFrame({"k": [1, 2]}, index=pd.Index([1, 2], name="k")), {"left_index": True, "right_on": "k"}),
+    "a column that is named as an index, and labels": (pd.DataFrame({"v": [1, 2]}, index=pd.Index([1, 2], name="k")), pd.DataFrame({"w": [1, 2]}, index=[2, 1]), {"left_on": "k", "right_index": True}),
 }
 
 
@@ -441,6 +444,7 @@ def test_the_columns_of_a_merge_are_of_pandas_own_kind(home, kind):
     found = actors.merge(left, right, **options)
     assert_frame_equal(found, expected)
     assert type(found.columns) is type(expected.columns)
+    assert back(last(home), len(found) - 1)
 
 
 @pytest.mark.parametrize("lack", ["no directory", "no locks"])
