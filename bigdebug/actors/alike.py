@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from bigdebug.actors.bare import types_of
 from bigdebug.actors.codes import library
 from bigdebug.actors.shared import slots, tells
 from bigdebug.outside import from_outside
@@ -56,8 +57,8 @@ def same(one: Any, other: Any, close: Close) -> bool:
 
 def _unlike(one: Any, other: Any) -> list[int]:
     """The columns that are not seen at once to hold the same: numbers that are equal, and the very same objects, which is what a function hands on. Of others, pandas asks them themselves."""
-    kinds = list(one.dtypes)
-    if kinds != list(other.dtypes):
+    kinds = types_of(one)
+    if kinds != types_of(other):
         return list(range(len(kinds)))
     numbers = [i for i, kind in enumerate(kinds) if isinstance(kind, np.dtype) and kind.kind in "biufmM"]
     objects = [i for i, kind in enumerate(kinds) if kind == np.dtype(object)]
@@ -76,7 +77,7 @@ def same_unordered(one: Any, other: Any, owners: Positions) -> bool:
     """Whether two frames hold the same rows of each owner, in any order: rows that a sort finds equal come in another one among others."""
     if len(owners) > _UNORDERED or one.ndim != other.ndim or _names(one) != _names(other):
         return False
-    left = [list(zip(owners.tolist(), *(column.astype(object) for column in _columns(each)))) for each in (one, other)]
+    left = [list(zip(owners.tolist(), *(column.astype(np.dtype(object)) for column in _columns(each)))) for each in (one, other)]
     for row in left[0]:
         found = next((n for n, each in enumerate(left[1]) if len(row) == len(each) and all(same_cell(*cells, close=0.0) for cells in zip(row, each))), None)
         if found is None:
@@ -105,7 +106,7 @@ def _same_values(one: Any, other: Any, close: Close) -> bool:
     if any(floats) and all(map(max, floats, integers)):  # integers are floats where others are null: the same ones then, and no close ones
         first, second = (each.to_numpy(dtype=float, na_value=np.nan) for each in (one, other))
         return close.same(first, second, max(map(_epsilon, (one.dtype, other.dtype))) if all(floats) else 0.0)
-    return all(map(same_cell, one.astype(object).tolist(), other.astype(object).tolist()))
+    return all(map(same_cell, one.astype(np.dtype(object)).tolist(), other.astype(np.dtype(object)).tolist()))
 
 
 def _epsilon(kind: Any) -> float:

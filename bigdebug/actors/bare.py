@@ -1,4 +1,4 @@
-"""Bare: a frame without what its user wrote on it. Whenever a column or a few rows are taken, pandas copies its ``attrs`` whole, with all that they hold, or fails to."""
+"""Bare: a frame without what its user wrote on it, and its types. Whenever a column or a few rows are taken, pandas copies its ``attrs`` whole, with all that they hold, or fails to."""
 
 from __future__ import annotations
 
@@ -12,3 +12,8 @@ def bare(frame: Any) -> Any:
     if not frame.attrs:
         return frame
     return pd.DataFrame(frame, copy=False) if frame.ndim > 1 else pd.Series(frame, copy=False)
+
+
+def types_of(frame: Any) -> list[Any]:
+    """The types of its columns. (pandas' ``dtypes`` changes the filters of warnings for a moment, as a type by its name does: so Python tells anew what it had told once.)"""
+    return [column.dtype for _, column in bare(frame).copy(deep=False).items()]

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from bigdebug.actors.bare import types_of
 from bigdebug.actors.codes import Untried
 from bigdebug.actors.shared import ATOMS
 
@@ -66,7 +67,7 @@ def pandas_apart(value: Any, charge: Charge, copy: Copy) -> Any | None:
 def _frame_apart(value: Any, charge: Charge, copy: Copy) -> Any:
     charge(int(value.memory_usage(index=True, deep=False).sum()))
     made = value.copy(deep=True)
-    for n, kind in enumerate(value.dtypes):
+    for n, kind in enumerate(types_of(value)):
         if kind == np.dtype(object):
             _put_column(made, n, value.iloc[:, n].to_numpy(), copy)
     return made

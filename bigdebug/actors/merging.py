@@ -76,15 +76,15 @@ def _columns(left: Any, right: Any, options: dict[str, Any], labels: list[Any]) 
 
 def _without_rows(frame: Any) -> Any:
     """A frame with the same columns and no rows. They are objects: of an object pandas looks which type it is, and finds that nothing is no number."""
-    none = frame.iloc[:0].astype(object)
-    return none if none.index.nlevels > 1 else none.set_axis(none.index.astype(object))
+    none = frame.iloc[:0].astype(np.dtype(object))
+    return none if none.index.nlevels > 1 else none.set_axis(none.index.astype(np.dtype(object)))
 
 
 def _none_of(keys: Any) -> Any:
     """The names of keys; of keys that are values themselves, a value for each row, none."""
     if isinstance(keys, (list, tuple)):
         return type(keys)(map(_none_of, keys)) if type(keys) in (list, tuple) else keys
-    return keys.iloc[:0].astype(object) if hasattr(keys, "iloc") else keys[:0].astype(object) if getattr(keys, "ndim", 0) else keys
+    return keys.iloc[:0].astype(np.dtype(object)) if hasattr(keys, "iloc") else keys[:0].astype(np.dtype(object)) if getattr(keys, "ndim", 0) else keys
 
 
 def _marked(frame: pd.DataFrame, mark: str) -> pd.DataFrame:
@@ -92,7 +92,7 @@ def _marked(frame: pd.DataFrame, mark: str) -> pd.DataFrame:
     import pandas as pd
 
     plain = frame.copy(deep=False)
-    plain.columns = plain.columns.astype(object)  # some kinds take no other name
+    plain.columns = plain.columns.astype(np.dtype(object))  # some kinds take no other name
     plain.index = pd.RangeIndex(len(frame))
     numbers = pd.DataFrame({mark: np.arange(len(frame), dtype=np.int32 if len(frame) < 2**31 else np.int64)})
     uncopied: Any = {"copy": False} if pd.__version__ < "3" else {}

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from bigdebug.actors.bare import bare
+from bigdebug.actors.bare import bare, types_of
 from bigdebug.actors.cells import fixed as fixed_cells
 from bigdebug.actors.codes import Untried
 from bigdebug.actors.frames_apart import Copy
@@ -42,7 +42,7 @@ def rows_apart(rows: Any, copy: Copy) -> Any:
     mine = rows.copy(deep=False)  # they are no part of another frame to pandas then
     mine.columns = rows.columns.view()  # what it is called may be changed
     mine.attrs = written
-    for i, kind in enumerate(mine.dtypes):
+    for i, kind in enumerate(types_of(mine)):
         if kind == np.dtype(object) and not fixed_cells(rows.iloc[:, i].to_numpy()):
             cells = copy(rows.iloc[:, i].tolist())
             column = np.empty(len(cells), dtype=object)
@@ -60,7 +60,7 @@ def _labels(rows: Any) -> Iterable[tuple[str, list[Any]]]:
             values = index.get_level_values(level)
             if values.dtype == object:
                 yield name, values.tolist()
-    for kind in rows.dtypes:
+    for kind in types_of(rows):
         if isinstance(kind, pd.CategoricalDtype) and kind.categories is not None and kind.categories.dtype == object:
             yield "categories", kind.categories.tolist()
 

@@ -479,6 +479,16 @@ def test_merges_in_several_threads_leave_the_filters_of_warnings_as_they_are(swi
     assert list(warnings.filters) == before
 
 
+@pytest.mark.parametrize("make", [actors.rows, actors.rows(check=False), actors.whole, lambda function: function])
+def test_a_step_lets_python_tell_a_warning_once(make, caplog):
+    frame = pd.DataFrame({"n": range(30), "x": 0.5, "text": "t", "day": pd.Timestamp("2024-01-01", tz="UTC"), "at": pd.Timestamp("2024-01-01"), "kind": pd.Categorical(["a"] * 30)})
+    step = make(lambda frame: frame[frame.n > 3])
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("default")
+        exec(compile("for _ in range(3):\n    step(frame)\n    warnings.warn('once')", "<a program>", "exec"), {"step": step, "frame": frame, "warnings": warnings})
+    assert [str(each.message) for each in told] == ["once"]
+
+
 @pytest.fixture
 def switching():
     """Threads change places often."""
