@@ -138,7 +138,7 @@ def test_escaped_quotes_neither_open_nor_close(tmp_path: Path, text: str, rows: 
     [
         ('a,"b\n', RFC), ('a,5" pipe\n"x\ny",2\n', RFC), ("a\n  \nb\n", RFC), ("a\rb\n", RFC), ("a\\\nb\n", RFC[:1]), ('"a""b"\n', RFC[:1]),
         ("a\n", [("skiprows", "1")]), ("a\n", [("mode", "DROPMALFORMED")]), ("a\n", [("lineSep", "|")]), ("a\n", [("encoding", "no-such")]), ("a\n", [("header", "maybe")]),
-        ("a\n", [("comment", "//")]), ("a\n", [*RFC, ("sep", "||")]), ('"a\nb",1\rc,1\r', RFC), ('"a\r\nb",1\rc,1\r', RFC), ("a\n", [("encoding", "utf-16")]),
+        ("a\n", [("comment", "//")]), ("a\n", [*RFC, ("sep", "||")]), ('"a\nb",1\rc,1\r', RFC), ('a,b\r 1,2\r', RFC), ('"a\r\nb",1\rc,1\r', RFC), ("a\n", [("encoding", "utf-16")]),
     ],
 )
 def test_what_readers_do_not_agree_on_is_refused(tmp_path: Path, text: str, options: Any) -> None:

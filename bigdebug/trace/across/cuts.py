@@ -207,7 +207,7 @@ def _quoted(extent: Extent, found: Iterator[bytes], options: dict[str, str]) -> 
     doubled = not escape or escape == quote
     quoting = _Quoting(quote[0] if quote else -1, -1 if doubled else escape[0], frozenset(separator + b"\r\n"), doubled)
     ends, contents = [np.empty(0, dtype=np.int64)], [np.empty(0, dtype=np.uint8)]
-    at, parity, before, content, terminators, every = 0, 0, 10, 0, set[int](), set[int]()
+    at, parity, before, content, terminators, every, blank = 0, 0, 10, 0, set[int](), set[int](), False
     for piece in _held(found, b"\r" + quote + escape):
         data = np.frombuffer(piece, dtype=np.uint8)
         skip = 3 if at == 0 and piece.startswith(_BOM) else 0
@@ -220,6 +220,7 @@ def _quoted(extent: Extent, found: Iterator[bytes], options: dict[str, str]) -> 
             raise _refused(extent, "A line ends behind an escape, where readers differ in what it means")
         terminators.update(np.unique(data[breaks]).tolist())
         every.update(byte for byte in b"\r\n" if byte in piece)
+        blank = blank or bool(np.any(_at(data, breaks + 1)[breaks + 1 < len(data)] <= _BLANK))
         parity, before = (parity + len(quotes)) % 2, int(data[-1]) if len(data) > skip else 10
         here = _content(data, np.concatenate(([skip], breaks + 1)))
         here[0] = max(here[0], content)
@@ -229,6 +230,8 @@ def _quoted(extent: Extent, found: Iterator[bytes], options: dict[str, str]) -> 
         at += len(data)
     if parity or len(terminators) > 1 or (terminators == {13} and 10 in every):  # Spark takes the first end, be it within quotes, for that of lines
         raise _refused(extent, "A quote is not closed" if parity else "Its lines end in different ways")
+    if blank and terminators == {13}:  # pandas takes a header, or a record, for two then
+        raise _refused(extent, "Its lines end by a carriage return alone, and one begins with a blank, where readers differ")
     cuts = _joined(ends, at)
     shown = np.append(np.concatenate(contents), content)[: len(cuts)]
     if np.any(shown == 1):
