@@ -1,13 +1,14 @@
-"""Barred: what a function that is tried would do to the world is not done: Python tells of it just before, and then it is stopped. Of what it does not tell, ``codes.UNHEARD`` has the names, and
-``silence`` tells what can be told of; what a package not named there does in C is done.
+"""Barred: what a function that is tried would do to the world is not done: Python tells of it just before, and then it is stopped. Of what it does not tell, ``codes.UNHEARD`` and ``UNTOLD``
+have the names, and ``silence`` tells what can be told of; what a package not named there does in C is done.
 
-A file that a trial wrote for a few rows, the real call would find; what it removed, the real call would miss; what it sends or appends would be there several times.
+A file that a trial wrote for a few rows, the real call would find; what it removed, or read of a pipe, the real call would miss; what it sends or appends would be there several times.
 """
 
 from __future__ import annotations
 
 import errno
 import os
+import stat
 import sys
 import sysconfig
 import threading
@@ -25,6 +26,15 @@ FILES = "it changes what lies in a directory"
 _SENDS = "it connects with another program"
 STARTS = "it starts another program"
 _PROCESS = "it changes what holds of the whole process"
+_DESCRIPTOR = "it uses an open file by its number"
+_SHARES = "it locks or shares what other programs see"
+
+UNTOLD = {
+    **dict.fromkeys(("read", "readv", "lseek", "close", "closerange", "dup2", "set_blocking", "splice"), _DESCRIPTOR),
+    **dict.fromkeys(("lockf", "eventfd_read", "eventfd_write", "shm_open", "shm_unlink"), _SHARES),
+    **dict.fromkeys(("nice", "umask", "setpriority", "setsid", "setpgid", "sched_setaffinity", "sched_setscheduler"), _PROCESS),
+}
+"""Functions of Python's own, of ``os`` and shared memory, that Python has no event of: why they are not done in a trial, as the end of a sentence."""
 
 _EVENTS = {
     **dict.fromkeys(("os.mkdir", "os.rmdir", "os.remove", "os.rename", "os.link", "os.symlink", "os.truncate", "os.chmod", "os.chown", "os.lchown", "os.chflags", "os.lchflags"), FILES),
@@ -34,8 +44,9 @@ _EVENTS = {
     "sqlite3.connect": "it opens a database",
     **dict.fromkeys(("os.fork", "os.forkpty", "os.exec", "os.spawn", "os.posix_spawn", "os.startfile", "os.startfile/2", "os.system", "pty.spawn", "subprocess.Popen"), STARTS),
     **dict.fromkeys(("os.chdir", "os.putenv", "os.unsetenv", "resource.setrlimit"), _PROCESS),
+    **dict.fromkeys(("fcntl.flock", "fcntl.lockf", "fcntl.fcntl", "fcntl.ioctl", "msvcrt.locking"), _SHARES),
 }
-_WATCHED = frozenset((*_EVENTS, "open", "import", _HEARD, TOLD))
+_WATCHED = frozenset((*_EVENTS, "open", "mmap.__new__", "import", _HEARD, TOLD))
 
 _OURS = os.path.dirname(__file__)
 """Where the function is called from."""
@@ -44,7 +55,10 @@ _PYTHONS = (*map(sysconfig.get_path, ("stdlib", "platstdlib", "purelib", "platli
 _NO_DATA = (*(os.path.join(each, "") for path in _PYTHONS for each in {path, os.path.realpath(path)}), "/proc/", "/sys/", "/etc/", "/usr/share/", "/usr/lib/")
 """Where files lie that say nothing of records: those of Python, of packages and of the system. A project of the user's may have an environment made in it."""
 
-_DEVICES = frozenset((os.devnull, "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty"))
+_DEVICES = frozenset((os.devnull, "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"))
+
+_MAPPED_TO_WRITE = 2
+"""``mmap.ACCESS_WRITE``; 0 is the default, which writes, too."""
 
 _WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 
@@ -119,7 +133,7 @@ class Barrier:
             if not _importing():
                 trial.imports(args[0])
         else:
-            why = _opens(trial, *args) if event == "open" else str(args[0]) if event == TOLD else _EVENTS[event]
+            why = _opens(trial, *args) if event == "open" else _maps(*args) if event == "mmap.__new__" else str(args[0]) if event == TOLD else _EVENTS[event]
             if why and not _importing():
                 trial.bar(why)
                 raise Barred(why)
@@ -127,15 +141,31 @@ class Barrier:
 
 def _opens(trial: Watched, path: Any, mode: str | None, flags: int) -> str:
     if isinstance(path, int):
-        return "it writes a file" if flags & _WRITES else ""
+        return _DESCRIPTOR
     name = os.path.abspath(os.fsdecode(path))
     if name in trial.vain:
         return f"it reads {os.path.basename(name)!r}, which it writes"
     if flags & _WRITES:
         return f"it writes {os.path.basename(name)!r}" if name != os.devnull else ""
+    if name not in _DEVICES and _passes_once(path):
+        return f"it reads {os.path.basename(name)!r}, which is no file that can be read again"
     if not (name.startswith(_NO_DATA) or name in _DEVICES or library_file(name)) and not name.endswith((".py", ".pyc")) and not _importing():
         trial.reads(name)
     return ""
+
+
+def _passes_once(path: Any) -> bool:
+    """Whether what stands there is gone once it was read, or waits to be written: a pipe, also one with a name, what is typed."""
+    try:
+        kind = os.stat(path).st_mode
+    except (OSError, ValueError):  # who opens it is told
+        return False
+    return not (stat.S_ISREG(kind) or stat.S_ISDIR(kind) or stat.S_ISBLK(kind))
+
+
+def _maps(descriptor: int, length: int, access: int, offset: int) -> str:
+    """The memory of a file is changed by who may write into it; memory of no file is the function's own."""
+    return _SHARES if descriptor != -1 and access in (0, _MAPPED_TO_WRITE) else ""
 
 
 def _importing() -> bool:

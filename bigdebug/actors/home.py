@@ -19,6 +19,7 @@ from typing import Any
 
 from bigdebug.actors.committed import Check, Facts, Kept
 from bigdebug.actors.failed import Failure
+from bigdebug.actors.registration import NEW, Registration, held
 from bigdebug.errors import ActorError, BigdebugError, StoreError, UnknownActorError
 from bigdebug.outside import from_outside
 from bigdebug.store.home import HOME, home
@@ -26,44 +27,8 @@ from bigdebug.store.paths import is_folder, made, mode_of, removed, touched
 
 _ID = re.compile(r"[A-Za-z0-9-]{1,80}")
 _OPEN, _CLOSING, _FAILED, _PARTS, _LINKS = ".open", ".closing", ".failed", ".parts", "links"
-_NEW, _PART = ".new", ".part"
-"""What is being written: a registration, an actor. Both begin with a dot, which no id does."""
-
-
-_TRIES = 100
-"""How often a registration is written: who prunes takes one away that is not locked yet, for what he sees is what a process left that is gone."""
-
-
-class Registration:
-    """An actor's own file, locked until it is closed, or its process is gone. It has its name when it is whole."""
-
-    _number: int | None = None
-
-    def __init__(self, path: Path, told: dict[str, Any]) -> None:
-        try:
-            import fcntl  # sessions import this module everywhere
-        except ImportError as problem:
-            raise StoreError("Actors are not captured here: this system has no locks of files", value=str(path), remedy="Run the step on Linux or macOS.") from problem
-        self.path = path
-        new = path.with_name(f".{path.stem}{_NEW}")
-        for left in reversed(range(_TRIES)):
-            self._number = os.open(new, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
-            fcntl.flock(self._number, fcntl.LOCK_EX)
-            os.write(self._number, json.dumps(told).encode())
-            try:
-                new.rename(path)
-                return
-            except FileNotFoundError as problem:
-                if not left or from_outside(problem):
-                    raise
-            self.close()
-
-    def close(self) -> None:
-        if self._number is not None:
-            os.close(self._number)
-            self._number = None
-
-    __del__ = close
+_PART = ".part"
+"""An actor that is being written; its name begins with a dot, which no id does."""
 
 
 class ActorHome:
@@ -106,6 +71,8 @@ class ActorHome:
                 removed(part)
                 if not isinstance(error, FileNotFoundError) or from_outside(error):
                     raise
+                if is_folder(self.root / actor):
+                    raise ActorError("This actor has committed in another process", value=actor, remedy="Commit it in one of them.") from error
                 raise ActorError(
                     "This actor was dropped: what contains it has committed without it", value=actor, remedy="Commit the parts before the whole.",
                 ) from error
@@ -208,7 +175,7 @@ class ActorHome:
 
     def captures(self, actor: str) -> bool:
         """Whether somebody holds an actor that has not committed, or is registering or committing it."""
-        return any(map(_held, (self.root / f"{actor}{_OPEN}", self.root / f"{actor}{_CLOSING}", self.root / f".{actor}{_NEW}")))
+        return any(map(held, (self.root / f"{actor}{_OPEN}", self.root / f"{actor}{_CLOSING}", self.root / f".{actor}{NEW}")))
 
     def paths(self, actor: str) -> list[Path]:
         """The files of an actor; none of those that it contains."""
@@ -221,7 +188,7 @@ class ActorHome:
         found = []
         for name in self._names(self.root):
             actor, dot, ending = name.removeprefix(".").rpartition(".")
-            if name.startswith(".") and dot + ending in (_NEW, _PART):
+            if name.startswith(".") and dot + ending in (NEW, _PART):
                 found.append((self.root / name, actor))
         return found
 
@@ -296,17 +263,3 @@ class _Writing:
             f"The home of actors cannot be written: {problem.strerror or problem}.{full}".rstrip("."), value=str(self.root),
             remedy=f"Name a directory that you may write by {HOME}, or by home=.",
         ) from problem
-
-
-def _held(path: Path) -> bool:
-    """Whether somebody has a file locked, or may have it where that cannot be seen."""
-    try:
-        with path.open("rb") as file:
-            import fcntl
-
-            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except FileNotFoundError:
-        return False
-    except (OSError, ImportError):
-        return True
-    return False

@@ -23,10 +23,11 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-def merge(left: pd.DataFrame, right: pd.DataFrame, *, name: str = "merge", home: Home = None, **options: Any) -> pd.DataFrame:
+def merge(left: pd.DataFrame, right: pd.DataFrame, how: Any = "inner", on: Any = None, *, name: str = "merge", home: Home = None, **options: Any) -> pd.DataFrame:
     """``left.merge(right, ...)`` as a step: a row was made of the one or two that it joins. Raises what pandas does of anything else than frames and series."""
     import pandas as pd
 
+    options.update(how=how, on=on)
     if not (isinstance(left, (pd.DataFrame, pd.Series)) and isinstance(right, (pd.DataFrame, pd.Series))):
         return pd.merge(left, right, **options)
     frames = [frame.to_frame() if frame.ndim == 1 else frame for frame in (left, right)]

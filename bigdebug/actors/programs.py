@@ -41,7 +41,7 @@ def program(
         raise ActorError("Nobody knows this lineage of a program", value=lineage, remedy=f"It is one of whole, protocol, {', '.join(MATCHES)}.")
     _check(argv, stdin, stdout)
     taken, given = (_paths(some, one, options.get("cwd")) for some, one in ((reads, stdin), (writes, stdout)))
-    called = name or os.path.basename(os.fspath(argv[0]))
+    called = name or os.path.basename(os.fsdecode(argv[0]))
     with steady(called, PROGRAM, home) as actor, tempfile.TemporaryDirectory(prefix="bigdebug-") as folder:
         said = os.path.join(folder, "said")
         if lineage == "protocol":

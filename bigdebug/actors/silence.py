@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextvars
+import importlib
 import logging
 import os
 import sys
@@ -12,14 +13,18 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
+from importlib.util import find_spec
 from multiprocessing.process import BaseProcess
-from types import BuiltinFunctionType, FrameType, FunctionType, MethodType
+from types import BuiltinFunctionType, FrameType, FunctionType, MethodType, ModuleType
 from typing import Any
 from weakref import WeakSet
 
-from bigdebug.actors.barred import FILES, STARTS, TOLD
+from bigdebug.actors.barred import FILES, STARTS, TOLD, UNTOLD
 from bigdebug.actors.codes import UNHEARD, library
 from bigdebug.actors.loggers import SETTING, Meanwhile
+
+_SHARED: ModuleType | None = importlib.import_module("_posixshmem") if find_spec("_posixshmem") is not None else None
+"""Whose functions Python's shared memory calls; other systems have none."""
 
 _STREAMS = 16
 """Streams that are kept when they are not used: ``print`` does not hold the one that it writes to (before Python 3.13.3), and dies when another thread is in the midst of it and that goes."""
@@ -160,10 +165,13 @@ class Silence:
             run()
 
     def _told(self) -> None:
-        """Functions that Python has no event of, in a trial: writing to a descriptor, pipes with names, and processes that are started by ``spawn``."""
+        """Functions that Python has no event of, in a trial: of open files by their numbers, pipes with names, shared memory, and processes that are started by ``spawn``."""
         self._telling(BaseProcess, "start", STARTS)
         for name in UNHEARD & vars(os).keys():
             self._telling(os, name, FILES if name.startswith("mk") else "it writes a file")
+        for owner in filter(None, (os, _SHARED)):
+            for name in UNTOLD.keys() & vars(owner).keys():
+                self._telling(owner, name, UNTOLD[name])
 
     def _telling(self, owner: Any, name: str, why: str) -> None:
         call, mine = getattr(owner, name), self._mine

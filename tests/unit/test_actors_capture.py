@@ -1,8 +1,10 @@
 """Actors from their registration to a question: Newt's Table 1, containment, flows, and what goes wrong, by name."""
 
 import enum
+import errno
 import fcntl
 import json
+import multiprocessing
 import os
 import shutil
 import stat
@@ -147,6 +149,26 @@ def test_a_commit_twice_and_calls_after_it_are_refused(home):
             call()
         assert "Register another one" in refused.value.remedy
     assert [step.incomplete for step in actors.steps(home)] == [()]
+
+
+def test_an_actor_that_a_forked_process_committed_says_so(home):
+    actor = actors.register("forked", home=home)
+    child = multiprocessing.get_context("fork").Process(target=actor.commit)
+    child.start()
+    child.join()
+    with pytest.raises(ActorError, match="committed in another process"):
+        actor.commit()
+    assert [step.incomplete for step in actors.steps(home)] == [()]
+
+
+def test_a_registration_that_cannot_be_written_leaves_nothing(home, monkeypatch):
+    def full(number, told):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "write", full)
+    with pytest.raises(StoreError, match="The disk is full"):
+        actors.register("large", home=home)
+    assert [*home.root.iterdir()] == []
 
 
 def test_an_output_before_any_input_was_made_of_nothing(home):

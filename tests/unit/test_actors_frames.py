@@ -516,6 +516,7 @@ def test_a_merge_of_what_is_no_frame_raises_what_pandas_does(home, left, right):
 def test_a_merge_with_itself_and_with_a_series(home):
     frame = ORDERS.copy()
     assert_frame_equal(actors.merge(frame, frame, on="big"), ORDERS.merge(ORDERS, on="big"))
+    assert_frame_equal(actors.merge(frame, frame, "left", "big"), ORDERS.merge(ORDERS, "left", "big"))
     assert back(last(home), 7) == [7, 57]
     sums = ORDERS.groupby("city").big.sum().rename("total")
     assert_frame_equal(actors.merge(ORDERS, sums, left_on="city", right_index=True), ORDERS.merge(sums, left_on="city", right_index=True))

@@ -98,6 +98,11 @@ def test_a_file_that_is_too_large_to_look_through_is_a_whole(source, tmp_path, m
     assert "to look through, so it is traced file by file" in actors.steps()[0].incomplete[0]
 
 
+def test_a_program_is_named_in_bytes_as_well(source, tmp_path):
+    assert actors.program([b"cat", os.fsencode(source)], reads=source, stdout=tmp_path / "out", lineage="lines").returncode == 0
+    assert actors.steps()[0].name == "cat"
+
+
 def test_of_a_program_that_nobody_knows_each_file_is_made_of_all(source, tmp_path):
     actors.program(["sh", "-c", "cat > one; cp one two"], stdin="in.txt", writes=["one", "two", "three"], cwd=tmp_path)
     (step,) = actors.steps()
