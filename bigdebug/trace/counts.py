@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Container, Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from bigdebug.errors import IncompleteLineageError
@@ -40,6 +40,8 @@ def records(lineage: Lineage, operator: int) -> dict[int, int]:
         partitions = lineage.readable(stage)
         lineage.need_partitions(stage, partitions, number)
         return {p: lineage.block(stage, p, tables=False).levels[number + 1] for p in partitions}
+    if len(adopted) < len(stages) and subject.form is not Form.SOURCE:
+        return {}  # tasks that failed read it, and none to tell
     raise IncompleteLineageError(f"Nothing was noted of {subject} in this run", remedy=_BY_A_JOB)
 
 
@@ -69,6 +71,41 @@ def sizes(lineage: Lineage, operator: int, partitions: Iterable[int]) -> dict[in
             remedy="Run an action that reads all of it under capture.",
         )
     return known
+
+
+def in_full(lineage: Lineage, operator: int, partitions: Collection[int]) -> dict[int, int]:
+    """Records in partitions of which no task need have told: a task that failed read some on its way. What nobody counted is derived, as the run computed it.
+
+    An error of ours for a partition that cannot be counted here, or that the run is known to have read in part alone.
+    """
+    found = {p: size for p, size in whole(lineage, operator).items() if p in partitions}
+    missing = [p for p in partitions if p not in found]
+    subject = lineage.graph[operator]
+    stages = [at for at in lineage.stages.levels(operator) if not at[0].adopted]
+    if missing and subject.form.pieced:
+        found.update(_put_together(lineage, subject, set(missing)))
+    elif missing and (subject.form is Form.SOURCE or not stages):
+        found.update({p: size for p, size in sizes(lineage, operator, missing).items() if p in missing})
+    elif missing:
+        stage, level = stages[0]
+        lineage.need_partitions(stage, missing, level - 1)
+        for p in missing:
+            block = lineage.block(stage, p, tables=False)
+            if not block.ended:
+                raise IncompleteLineageError(
+                    f"The run did not read partition {p} of {subject} to its end", remedy="Run an action that reads all of it under capture.",
+                )
+            found[p] = block.levels[level]
+    return found
+
+
+def _put_together(lineage: Lineage, subject: Operator, partitions: Container[int]) -> dict[int, int]:
+    """The same of partitions that are made of others."""
+    parts = [piece for piece in pieces(lineage.graph, subject) if piece[0] in partitions]
+    known = [
+        in_full(lineage, parent, [part for _, of, part in parts if of == branch]) for branch, parent in enumerate(subject.parents)
+    ]
+    return {**dict.fromkeys((piece[0] for piece in parts), 0), **_added(subject, parts, known)}
 
 
 def whole(lineage: Lineage, operator: int) -> dict[int, int]:

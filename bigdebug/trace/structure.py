@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from bigdebug.graph import Form, Operator
 from bigdebug.model import NO_RIDS
-from bigdebug.trace.counts import pieces, records
+from bigdebug.trace.counts import in_full, pieces, records
 from bigdebug.trace.held import gathered
 from bigdebug.trace.joins import Product
 from bigdebug.trace.places import Places
@@ -19,30 +20,74 @@ if TYPE_CHECKING:
     from bigdebug.trace.lineage import Hop, Lineage
 
 
-def _spans(lineage: Lineage, operator: Operator) -> Iterator[tuple[int, int, int, int, int | None]]:
+Beyond = Callable[[int, int, int], bool]
+"""(partition, number of a piece, how many records there are with it and the pieces before): whether what is asked for lies behind these."""
+
+
+def _spans(lineage: Lineage, operator: Operator, beyond: Beyond) -> Iterator[tuple[int, int, int, int, int | None]]:
     """The pieces, each with its first position in the partition and its length (None: up to the end).
 
-    The run need not have read all of a partition: the first piece of unknown length is where it stopped.
+    The run need not have read all of a partition. Where a task told how far it read, the first piece of unknown length is where it stopped.
+    Where none did (it failed, or is at work), what it read did not tell either: there pieces are counted, as far as something lies ``beyond`` them.
     """
     if operator.form in (Form.ZIP, Form.UNION):
         yield from ((*piece, 0, None) for piece in pieces(lineage.graph, operator))
         return
     known = [records(lineage, parent) for parent in operator.parents]
-    first: dict[int, int] = {}
-    stopped = set()
+    told = _told(lineage, operator)
+    groups: dict[int, list[tuple[int, int]]] = {}
     for partition, branch, part in pieces(lineage.graph, operator):
-        if partition not in stopped:
+        groups.setdefault(partition, []).append((branch, part))
+    for partition, group in groups.items():
+        counted: dict[tuple[int, int], int] = {}
+        first = 0
+        for number, (branch, part) in enumerate(group):
             size = known[branch].get(part)
-            yield partition, branch, part, first.get(partition, 0), size
-            first[partition] = first.get(partition, 0) + (size or 0)
+            if partition not in told:
+                if number == len(group) - 1:
+                    size = None
+                elif beyond(partition, number, first + (size or 0)):
+                    if (branch, part) not in counted:
+                        counted = _counted(lineage, operator, group[number:-1][:max(1, 4 * len(counted))])
+                    size = counted[branch, part]
+            yield partition, branch, part, first, size
             if size is None:
-                stopped.add(partition)
+                break
+            first += size
+
+
+def _told(lineage: Lineage, operator: Operator) -> set[int]:
+    """Partitions of which a task told how far it read them: it told of those that they are made of as well."""
+    graph = lineage.graph
+    found = {p for stage, _ in lineage.stages.levels(operator.id) for p in lineage.computed.get(stage.id, ())}
+    for child in graph.children(operator.id):
+        if child.form.pieced:
+            told = _told(lineage, child)
+            found.update(
+                part for partition, branch, part in pieces(graph, child) if partition in told and child.parents[branch] == operator.id
+            )
+    return found
+
+
+def _counted(lineage: Lineage, operator: Operator, group: Iterable[tuple[int, int]]) -> dict[tuple[int, int], int]:
+    """How many records pieces have, by branch and partition there."""
+    parts: dict[int, list[int]] = {}
+    for branch, part in group:
+        parts.setdefault(branch, []).append(part)
+    return {
+        (branch, part): size for branch, asked in parts.items()
+        for part, size in in_full(lineage, operator.parents[branch], asked).items()
+    }
 
 
 def moved(lineage: Lineage, operator: Operator, hop: Hop, places: Places) -> Iterator[tuple[int, int, Positions, Positions]]:
     """(partition, the parent's, positions, positions there) of records that came from the parent on ``hop.branch``."""
+
+    def beyond(partition: int, number: int, records: int) -> bool:
+        return partition in places and int(places[partition].max(initial=-1)) >= records
+
     latest, at = -1, NO_RIDS  # the pieces of a partition follow one another
-    for partition, branch, part, first, size in _spans(lineage, operator):
+    for partition, branch, part, first, size in _spans(lineage, operator, beyond):
         if branch == hop.branch and partition in places:
             latest, at = partition, at if partition == latest else places[partition]
             inside = at[at >= first] if size is None else at[(at >= first) & (at < first + size)]
@@ -69,8 +114,16 @@ def pairs(lineage: Lineage, operator: Operator, hop: Hop, places: Places) -> Ite
 def ahead(lineage: Lineage, operator: Operator, hop: Hop, places: Places) -> Places:
     if operator.form is Form.CARTESIAN:
         return gathered(_product_ahead(lineage, operator, hop, places))
+    last: dict[int, int] = {}
+    numbers: Counter[int] = Counter()
+    for partition, branch, part in pieces(lineage.graph, operator):
+        if branch == hop.branch and part in places:
+            last[partition] = numbers[partition]
+        numbers[partition] += 1
+    seen = records(lineage, operator.id)  # of others nothing leads ahead
     return gathered(
-        (partition, places[part] + first) for partition, branch, part, first, _ in _spans(lineage, operator)
+        (partition, places[part] + first)
+        for partition, branch, part, first, _ in _spans(lineage, operator, lambda partition, number, _: partition in seen and number < last.get(partition, 0))
         if branch == hop.branch and part in places
     )
 
