@@ -730,6 +730,27 @@ def test_bad_rows_on_both_sides_of_a_cogroup(dbg: Any, spark: Any) -> None:
     assert len(dbg.runs[-1].resume(skip=True).result) == 9
 
 
+@pytest.mark.parametrize("arrow", [False, True])
+def test_a_bad_row_of_a_cogroup_that_pairs_rows(arrow: bool, dbg: Any, spark: Any) -> None:
+    """Each row of the other side crashes with it, and is innocent: left out are only the pairs of the bad one."""
+    left = spark.createDataFrame([(1, 10, "5"), (1, 11, "x"), (1, 12, "7"), (2, 13, "8")], "k int, v int, s string").groupBy("k")
+    right = spark.createDataFrame([(1, 100), (1, 200), (2, 300)], "k int, w int").groupBy("k")
+
+    def merged(one: Any, other: Any) -> Any:
+        both = (one.to_pandas() if arrow else one).merge(other.to_pandas() if arrow else other, on="k")
+        given = both.assign(z=both["s"].astype("int64") + both["w"])[["v", "z"]].astype("int64")
+        return pa.Table.from_pandas(given, preserve_index=False) if arrow else given
+
+    both = left.cogroup(right)
+    frame = both.applyInArrow(merged, "v long, z long") if arrow else both.applyInPandas(merged, "v long, z long")
+    (culprit,) = culprits_of(dbg, frame)
+    assert culprit.record == (1, 11, "x")
+    expected = [(10, 105), (10, 205), (12, 107), (12, 207), (13, 308)]
+    assert sorted(dbg.runs[-1].resume(skip=True).result) == expected
+    with dbg.capture(on_crash="skip"):
+        assert sorted(frame.collect()) == expected
+
+
 @pytest.mark.parametrize("bad", [(0, 8, 12), (1, 2, 3, 4, 5, 19)])
 def test_groups_of_a_function_that_needs_two_rows(bad: tuple[int, ...], dbg: Any, spark: Any) -> None:
     rows = spark.createDataFrame([(i, 0 if i in bad else 7) for i in range(20)], "id int, n int")

@@ -9,7 +9,6 @@ import pickle
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import pairwise
 from typing import Any
 
 from bigdebug.agents.guards.batches import Column, copied, part, rows_of
@@ -17,6 +16,7 @@ from bigdebug.agents.guards.code import Code, Fitting, anything, crash_of, told
 from bigdebug.agents.guards.columns import Making
 from bigdebug.agents.guards.inflight import crashes
 from bigdebug.agents.guards.searching import found
+from bigdebug.agents.guards.sides import Sides
 
 Telling = list[tuple[int, list[tuple[int, int]], bytes]]
 """The number of the group, names of its rows that crashed together, and what is told of that."""
@@ -43,36 +43,17 @@ class GuardedGroup:
         return self.table({}, 1)
 
     def _told(self, call: Callable[..., Any], groups: Sequence[Any], bare: Sequence[Any], problem: BaseException) -> Telling:
-        """What is told of the group that is the cause: without the rows of which the function does not crash. If none is alone, of all rows of one."""
-        tellings: Telling = []
-        for side, group in enumerate(groups):
-            def crash(places: Sequence[int], side: int = side) -> BaseException | None:
-                return crash_of(call, *[part(each, places) if i == side else copied(each) for i, each in enumerate(bare)])
+        """What is told of the rows that are the cause: without them the function does not crash. If none is alone, of all rows of one group."""
+        def crash(*places: Sequence[int]) -> BaseException | None:
+            return crash_of(call, *map(part, bare, places))
 
-            if type(crash(range(0))) is not type(problem) or len(groups) == 1:
-                tellings += named(side, _names_of(group), dict(found(crash, rows_of(group), problem)))
-        if not tellings and len(groups) > 1:
-            tellings = self._of_both(call, groups, bare, problem)
+        sizes = [rows_of(group) for group in groups]
+        causes = [dict(found(crash, sizes[0], problem))] if len(groups) == 1 else Sides(crash, (sizes[0], sizes[1]), problem).causes()
+        tellings = [telling for side, known in enumerate(causes) for telling in named(side, _names_of(groups[side]), known)]
         if not tellings:
             side, names = next((side, names) for side, group in enumerate(groups) if (names := _names_of(group)))
             tellings = named(side, names, {len(names) - 1: told(problem, len(names))})
         return tellings
-
-    def _of_both(self, call: Callable[..., Any], groups: Sequence[Any], bare: Sequence[Any], problem: BaseException) -> Telling:
-        """What is told where without all rows of one side the function crashes on those of the other: rows of both, if each crashes by itself."""
-        starts = [0, rows_of(bare[0]), rows_of(bare[0]) + rows_of(bare[1])]
-
-        def crash(places: Sequence[int]) -> BaseException | None:
-            sides = zip(bare, starts, starts[1:])
-            return crash_of(call, *[part(each, [place - start for place in places if start <= place < end]) for each, start, end in sides])
-
-        known = dict(found(crash, starts[-1], problem))
-        if any(_together(packed) > 1 for packed in known.values()):
-            return []
-        return [
-            telling for side, (start, end) in enumerate(pairwise(starts))
-            for telling in named(side, _names_of(groups[side]), {place - start: packed for place, packed in known.items() if start <= place < end})
-        ]
 
 
 @dataclass(frozen=True)
