@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -171,6 +171,10 @@ class Trace:
     def back_to(self, operator: Any) -> Any:
         """Back to one operator, given as the RDD, the operator, or its id; it may lie inside a stage."""
         return self._step({self._operator(operator)}, ahead=False)
+
+    def back_to_first(self, operators: Collection[int]) -> Any:
+        """Back by one step: on each way to the first of these operators, given as ids."""
+        return self._step(set(operators), ahead=False)
 
     def forward_to(self, operator: Any) -> Any:
         """Ahead to one operator, given as the RDD, the operator, or its id."""

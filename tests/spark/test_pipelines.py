@@ -277,6 +277,69 @@ def test_a_task_and_the_outputs_that_it_touched(dbg: DebugSession, orders: Path,
     assert {part.stage for part in held.up("stage") if part.step == step.id} == {part.stage for part in parts}
 
 
+@pytest.mark.parametrize("shape", ["repartition", "partitionBy", "coalesce", "union", "union of unions", "cached", "cached below", "source", "source twice", "grouped"])
+def test_all_that_was_written_was_made_in_every_task_that_gave_records(dbg: DebugSession, tmp_path: Path, shape: str) -> None:
+    (tmp_path / "in.txt").write_text("".join(f"{n % 5} {n}\n" for n in range(20)))
+    lines = dbg.context.textFile(str(tmp_path / "in.txt"), 3)
+    pairs = lines.map(lambda line: tuple(line.split()))
+    saved = {
+        "repartition": lambda: pairs.repartition(2), "partitionBy": lambda: pairs.partitionBy(2), "coalesce": lambda: pairs.coalesce(1), "union": lambda: pairs.union(pairs),
+        "union of unions": lambda: pairs.union(pairs).union(pairs), "cached": pairs.cache, "cached below": lambda: pairs.cache().map(str), "source": lambda: lines,
+        "source twice": lambda: lines.union(lines), "grouped": lambda: pairs.groupByKey(2).mapValues(sorted),
+    }[shape]()
+    with dbg.capture(f"made by {shape}"):
+        saved.saveAsTextFile(str(tmp_path / "out"))
+    step = dbg.pipeline.step(f"made by {shape}")
+    every = {(part.stage, part.partition) for part in dbg.pipeline.parts(step) if part.records}
+    assert every
+    through = step.run.graph.upstream(step.run.subject)  # type: ignore[attr-defined]
+    whole = dbg.pipeline.backward(str(tmp_path / "out"))
+    assert tasks(whole) == every
+    assert {part.operator for part in whole.up("operator")} == through
+    by_line = set()
+    for path in sorted((tmp_path / "out").glob("part-*")):
+        count = len(path.read_text().splitlines())
+        if count:
+            flow = dbg.pipeline.backward(str(path), lines=range(1, count + 1))
+            assert tasks(flow) == tasks(dbg.pipeline.backward(str(path)))
+            by_line |= tasks(flow)
+    assert by_line == every
+
+
+def tasks(flow: Flow) -> set[tuple[str, int | None]]:
+    return {(part.stage, part.partition) for part in flow.up("task")}
+
+
+def test_what_a_step_gave_its_program_was_made_in_tasks_as_well(dbg: DebugSession, tmp_path: Path) -> None:
+    (tmp_path / "in.txt").write_text("".join(f"{n % 5} {n}\n" for n in range(20)))
+    kept = dbg.context.textFile(str(tmp_path / "in.txt"), 3).map(str.split).filter(lambda pair: pair[0] != "1")
+    with dbg.capture("counted") as run:
+        kept.groupBy(lambda pair: pair[0], 2).mapValues(len).collect()
+    every = {(part.stage, part.partition) for part in dbg.pipeline.parts("counted") if part.records}
+    assert tasks(dbg.pipeline.backward(dbg.pipeline.step("counted"))) == every
+    assert tasks(dbg.pipeline.forward(str(tmp_path / "in.txt"))) == every
+    assert tasks(dbg.pipeline.forward(dbg.lineage(run.latest).goBackAll())) == every
+    assert tasks(dbg.pipeline.forward(str(tmp_path / "in.txt"), lines=[2])) == set()  # left out
+    ahead = tasks(dbg.pipeline.forward(str(tmp_path / "in.txt"), lines=[1]))
+    assert {stage for stage, _ in ahead} == {stage for stage, _ in every}
+    assert ahead <= every
+    with dbg.capture("as it is"):
+        dbg.context.textFile(str(tmp_path / "in.txt"), 3).collect()
+    [part] = dbg.pipeline.backward(dbg.pipeline.step("as it is")).up("task")
+    assert (part.stage, part.name) == ("", "as it is")
+    assert [one.name for one in dbg.pipeline.parts("as it is")] == ["as it is"]
+
+
+def test_records_that_two_ways_lead_to_are_counted_together(dbg: DebugSession, tmp_path: Path) -> None:
+    (tmp_path / "in.txt").write_text("".join(f"{n}\n" for n in range(20)))
+    groups = dbg.context.textFile(str(tmp_path / "in.txt"), 2).groupBy(int, 1)
+    near, far = groups.filter(lambda pair: pair[0] < 10), groups.filter(lambda pair: pair[0] >= 15).repartition(1)
+    with dbg.capture("both"):
+        near.union(far).map(lambda pair: pair[0]).saveAsTextFile(str(tmp_path / "out"))
+    found = [part for part in dbg.pipeline.backward(str(tmp_path / "out")).up("operator") if part.name.startswith("groupBy") and part.records >= 0]
+    assert {part.records for part in found} == {15}
+
+
 def test_a_dataframe_is_one_part(dbg: DebugSession, orders: Path, tmp_path: Path) -> None:
     cleaned(dbg, orders, tmp_path / "clean")
     flow = dbg.pipeline.backward(str(tmp_path / "clean"))

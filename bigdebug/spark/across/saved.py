@@ -16,6 +16,7 @@ from bigdebug.spark.across.targets import partition_of
 from bigdebug.spark.rdd.lineage_rdd import LineageRDD
 from bigdebug.trace.across.located import Extent, Located, Unit
 from bigdebug.trace.counts import records
+from bigdebug.trace.lineage import Lineage
 from bigdebug.trace.places import Places
 from bigdebug.trace.positions import distinct, first
 from bigdebug.trace.run import Run
@@ -58,13 +59,29 @@ class RDDStep(RunStep[Run, LineageRDD]):
 
     # ---- in parts (containment) ---------------------------------------------------------------------------------
 
+    @property
+    def lineage(self) -> Lineage:
+        """What is known of the records of the run, or can be computed again."""
+        return self._sources.lineage(self.run)
+
     def trace(self, standing: Mapping[int, Places]) -> LineageRDD:
         """The trace over records at operators of the run."""
         return self._sources.trace(self.run, standing)
 
     def results_at(self, outputs: Sequence[Located]) -> Mapping[int, Places]:
-        """The records of the action's RDD that stand there."""
+        """The records of the action's RDD that stand there; all, where nobody knows which files of a folder are its own."""
+        if {one.path for one in outputs} & {extent.path for extent in self._unlisted}:
+            return self.results()
         return {self.run.subject: self._records(outputs)}
+
+    def results_of(self, inputs: Sequence[Located]) -> Mapping[int, Places]:
+        """The records of the action's RDD that these had a part in."""
+        found = self._sources.ahead(self.run, inputs)
+        return {self.run.subject: {} if found is None else found.places}
+
+    def results(self) -> Mapping[int, Places]:
+        """All records of the action's RDD."""
+        return {self.run.subject: {partition: np.arange(size, dtype=np.int64) for partition, size in self._sizes.items()}}
 
     # ---- for those who keep it ----------------------------------------------------------------------------------
 
@@ -87,14 +104,18 @@ class RDDStep(RunStep[Run, LineageRDD]):
 
     def _records(self, outputs: Sequence[Located]) -> Places:
         """The records of the action's RDD that stand there."""
-        wanted = {one.path: one.positions for one in outputs}
+        wanted = {one.path: one for one in outputs}
         found = {}
         for file in self._files:
             if file.path not in wanted:
                 continue
-            partition, positions = partition_of(file), wanted[file.path]
+            partition, asked = partition_of(file), wanted[file.path]
+            size = self._sizes.get(partition, 0)
+            if asked.unit is Unit.WHOLE:
+                found[partition] = np.arange(size, dtype=np.int64)
+                continue
             lines = self._lines_of(file)
-            found[partition] = first(positions, self._sizes.get(partition, 0)) if lines is None else lines.records(positions)
+            found[partition] = first(asked.positions, size) if lines is None else lines.records(asked.positions)
         return found
 
     def _located(self, places: Places) -> list[Located]:
@@ -113,7 +134,7 @@ class RDDStep(RunStep[Run, LineageRDD]):
 
     @cached_property
     def _sizes(self) -> dict[int, int]:
-        return records(self.run.lineage, self.run.subject)
+        return records(self.lineage, self.run.subject)
 
     def _lines_of(self, file: File) -> Lines | None:
         """The lines of a file of text; None for others, which have a row for each record."""

@@ -23,6 +23,7 @@ from bigdebug.spark.sql.runs import FrameRun
 from bigdebug.trace.across import facts as of_facts
 from bigdebug.trace.across.located import Extent, FileStamp, Located, Unit
 from bigdebug.trace.counts import records, sizes
+from bigdebug.trace.lineage import Lineage
 from bigdebug.trace.origins import Stamp
 from bigdebug.trace.places import Places
 from bigdebug.trace.run import Run
@@ -92,8 +93,13 @@ class Sources:
 
     def trace(self, run: Run, standing: Mapping[int, Places]) -> LineageRDD:
         """The trace over records of operators of a run of RDDs."""
-        self._recorder.questions(run)
+        self.lineage(run)
         return LineageRDD(run, list(standing), lambda: standing, self._recorder)
+
+    def lineage(self, run: Run) -> Lineage:
+        """What is known of the records of a run of RDDs; what the run did not note, Spark is asked for."""
+        self._recorder.questions(run)
+        return run.lineage
 
     # ---- backward -------------------------------------------------------------------------------------------------
 
@@ -147,7 +153,7 @@ class Sources:
                 rows = self.ahead(self._frames.asked(frames[source]), given)
                 found[source] = {} if rows is None else self._crossing.rows_ahead(rows, frames[source], source)
             elif set(map(_path, given)).intersection(extent.path for extent in of_facts.extents(facts, "")):
-                known = records(run.lineage, source)
+                known = records(self.lineage(run), source)
                 found[source] = of_facts.standing(facts, given, known, lambda ps, of=source: sizes(run.lineage, of, ps))  # type: ignore[misc]
         found = {source: places for source, places in found.items() if any(map(len, places.values()))}
         return self.trace(run, found).goNextAll() if found else None

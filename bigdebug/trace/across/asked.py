@@ -41,7 +41,7 @@ class Asked:
     own: bool = False
     """Whether the records are those of a step itself, and not of a file."""
     held: dict[str, object] = field(default_factory=dict)
-    """By step, what a user holds of it, and asks what it was made of."""
+    """By step, what a user holds of it, and asks about."""
     steps: tuple[Step, ...] = ()
     """The steps that have had the records, whether or not they read or wrote a file."""
 
@@ -112,7 +112,7 @@ def _held(flow: Dataflow, what: object, ahead: bool) -> Asked:
                 # Of one that failed nothing is told but where its culprits stand, and that is known.
                 notes = [] if failed_in(step) else [*notes_of(step, found)]
                 if ahead:
-                    return Asked(outputs=records, notes=notes, own=True, steps=(step,))
+                    return Asked(outputs=records, notes=notes, own=True, held={step.id: what}, steps=(step,))
                 return Asked(inputs=records, notes=notes, own=True, held={step.id: what}, steps=(step,))
     raise UnknownStepError(
         "No step of the pipeline knows these records", value=what,

@@ -13,7 +13,7 @@ from bigdebug.graph import Stage
 from bigdebug.trace.across.located import Located
 from bigdebug.trace.across.step import Parted, Step, contained, named, parted
 from bigdebug.trace.counts import records
-from bigdebug.trace.places import Places
+from bigdebug.trace.places import Places, union
 
 LEVELS = ("job", "stage", "task", "operator")
 """Of what processes data, from what contains to what is contained."""
@@ -21,7 +21,8 @@ LEVELS = ("job", "stage", "task", "operator")
 
 @dataclass(frozen=True)
 class Part:
-    """A part of a step: a stage of its run, a task of it (one partition), or an operator in a task. A step that is not known in parts is one itself.
+    """A part of a step: a stage of its run, a task of it (one partition), or an operator in a task, or in no ``stage`` of ours: Spark's own, as a union that another reads, or a source.
+    A step that is not known in parts is one itself.
 
     ``name`` is what the stage computes, or the operator; ``records`` is how many came through, -1 where that was not counted.
     """
@@ -34,15 +35,29 @@ class Part:
     records: int = -1
 
 
+@dataclass(frozen=True, eq=False)
+class Came:
+    """What a flow has of a step: the ``outputs`` that it wrote, or, of one that wrote none, the inputs that it was ``asked`` about, as it counts them (None: all that it gave), or
+    the trace, or the culprit, that is ``held``. ``ahead`` says which way the flow goes.
+    """
+
+    ahead: bool
+    outputs: Sequence[Located] = ()
+    asked: Sequence[Located] | None = None
+    held: Any = None
+
+
 def parts(step: Step) -> list[Part]:
     """All tasks of a step, stage by stage, with the records that each gave. One part for a step of which no stages are known."""
     known = parted(step)
     if known is None:
         return [Part(step.id, name=step.name)]
     graph = known.run.graph
+    if not graph.stages:
+        return [Part(step.id, name=step.name)]
     return [
         Part(step.id, stage.id, partition, name=str(graph[_end(known, stage)]), records=count)
-        for stage in graph.stages for partition, count in sorted(records(known.run.lineage, _end(known, stage)).items())
+        for stage in graph.stages for partition, count in sorted(records(known.lineage, _end(known, stage)).items())
     ]
 
 
@@ -61,7 +76,7 @@ def records_of(step: Parted, stage: str | None, partition: int | None, operator:
     if (stage is None) == (operator is None):
         raise TypeError("a part is named by its stage, or by its operator: pipeline.parts(step) lists them")
     at = graph[_end(step, _stage(step, stage)) if stage is not None else int(operator or 0)].id
-    counts = records(step.run.lineage, at)
+    counts = records(step.lineage, at)
     if partition is not None and partition not in counts:
         raise UnknownOperatorError(
             f"{named(step)} computed no such partition of {graph[at]}", value=partition, remedy=f"It has the partitions {_few(sorted(counts))}.",
@@ -82,21 +97,26 @@ def _few(numbers: Sequence[int]) -> str:
     return ", ".join(map(str, numbers[:8])) + (", …" if len(numbers) > 8 else "") if numbers else "none"
 
 
-def passed(step: Step, outputs: Sequence[Located], level: str, held: Any = None) -> list[Part]:
-    """The stages, tasks or operators of a step in which records were made that ``outputs``, or a trace that is ``held``, were made of. The step itself, where no stages are known.
+def passed(step: Step, level: str, came: Came) -> list[Part]:
+    """The stages, tasks or operators of a step in which records were made that a flow's records at the end of the step were made of. The step itself, where no stages are known.
 
     Of operators inside a stage those are named that lie between two at which a trace stops: all that goes from the one to the other passes them.
     """
     known = parted(step)
-    if known is None or level == "job":
+    if known is None or level == "job" or (level != "operator" and not known.run.graph.stages):
         return [Part(step.id, name=step.name)]
     graph, found = known.run.graph, dict[tuple[str, int, int], int]()
-    trace = known.trace(known.results_at(outputs)) if held is None else getattr(held, "trace", held)
-    for before, after in _hops(known, trace):
+    staged = {o for stage in graph.stages for o in (stage.reads, *stage.operators)}
+    stood: dict[int, Places] = {}
+    for before, after in _hops(known, _ended(known, came)):
         here = {o for a in after for o in graph.upstream(a)}
-        for operator, places in before.items():
+        for operator, now in before.items():
+            places = stood[operator] = union(stood.get(operator, {}), now)  # two ways lead there, and one may be longer
+            if operator not in staged:
+                found.update({("", partition, operator): len(positions) for partition, positions in places.items() if len(positions)})
             between = graph.downstream(operator) & here
-            for stage in (s for s in graph.stages if s.reads == operator and ({s.feeds, *s.operators} & here or s.ends == operator)):
+            # A stage that reads where the trace begins has these records, whatever it does with them: how a result is saved is no part of what it was made by.
+            for stage in (s for s in graph.stages if s.reads == operator and ({s.feeds, *s.operators} & here or operator in after or s.ends == operator)):
                 inside = [o for o in (operator, *stage.operators) if o in between]
                 for partition, positions in places.items():
                     if len(positions):
@@ -104,13 +124,28 @@ def passed(step: Step, outputs: Sequence[Located], level: str, held: Any = None)
     return _together(known, found, level)
 
 
+def _ended(step: Parted, came: Came) -> Any:
+    """The trace over a flow's records at the end of a step."""
+    if came.held is not None and not (came.ahead and came.outputs):
+        held = getattr(came.held, "trace", came.held)
+        return held.goNextAll() if came.ahead else held
+    if came.outputs:
+        return step.trace(step.results_at(came.outputs))
+    return step.trace(step.results() if came.asked is None else step.results_of(came.asked))
+
+
 def _hops(step: Parted, trace: Any) -> Iterator[tuple[Mapping[int, Places], set[int]]]:
-    """From boundary to boundary, back to the sources: where records stand, and the operators from which the trace came there."""
-    sources = {source.id for source in step.run.graph.sources}
+    """From where a stage begins to where the one before does, back to the sources: where records stand, and the operators from which the trace came there.
+
+    A stage that reads what is cached begins inside of what would be one, where ``goBack()`` does not stop.
+    """
+    graph = step.run.graph
+    sources = {source.id for source in graph.sources}
+    begins = {operator.id for operator in graph if operator.boundary} | {stage.reads for stage in graph.stages}
     came: set[int] = set(trace.operators)
     yield trace.standing, came
     while not sources.issuperset(trace.operators):
-        trace = trace.goBack()
+        trace = trace.back_to_first(begins)
         yield trace.standing, came
         came = came | set(trace.operators)
 
@@ -118,14 +153,14 @@ def _hops(step: Parted, trace: Any) -> Iterator[tuple[Mapping[int, Places], set[
 def _together(step: Parted, found: Mapping[tuple[str, int, int], int], level: str) -> list[Part]:
     """The stages in the order in which data went."""
     graph = step.run.graph
-    order = {stage.id: number for number, stage in enumerate(graph.stages)}
+    order = {"": -1, **{stage.id: number for number, stage in enumerate(graph.stages)}}
     ends = {stage.id: str(graph[_end(step, stage)]) for stage in graph.stages}
     every = sorted(found.items(), key=lambda each: (order[each[0][0]], *each[0][1:]))
     if level == "operator":
         return [Part(step.id, stage, partition, o, str(graph[o]), count) for (stage, partition, o), count in every]
     if level == "task":
-        return [Part(step.id, stage, partition, name=ends[stage]) for stage, partition in dict.fromkeys((s, p) for (s, p, _), _ in every)]
-    return [Part(step.id, stage, name=ends[stage]) for stage in dict.fromkeys(s for (s, _, _), _ in every)]
+        return [Part(step.id, stage, partition, name=ends[stage]) for stage, partition in dict.fromkeys((s, p) for (s, p, _), _ in every if s)]
+    return [Part(step.id, stage, name=ends[stage]) for stage in dict.fromkeys(s for (s, _, _), _ in every if s)]
 
 
 def within(steps: Sequence[Step], step: Step) -> list[Step]:

@@ -8,7 +8,7 @@ from typing import Any
 
 from bigdebug.errors import BigdebugError, UnknownStepError
 from bigdebug.shown import shown
-from bigdebug.trace.across.containment import check_level, passed
+from bigdebug.trace.across.containment import Came, check_level, passed
 from bigdebug.trace.across.flowing import Flowing, Reached
 from bigdebug.trace.across.located import ITEMS, Located, Unit
 from bigdebug.trace.across.paths import key_of, short
@@ -33,7 +33,7 @@ class Flow:
         """The records at each file, nearest first."""
         self.exact = all(note.harmless for note in flowing.notes.values())
         self.notes: tuple[str, ...] = tuple(flowing.notes)
-        self._inputs, self._outputs, self._units, self._held = flowing.inputs, flowing.outputs, flowing.units, flowing.held
+        self._inputs, self._outputs, self._units, self._held, self._asked = flowing.inputs, flowing.outputs, flowing.units, flowing.held, flowing.asked
 
     @property
     def sources(self) -> tuple[Reached, ...]:
@@ -91,8 +91,8 @@ class Flow:
     def up(self, level: str) -> tuple[Any, ...]:
         """What contains the records. Of data: paths of a "file" or "dataset" (the directory of part files). Of what was done: each "job" (a step), "stage", "task" or "operator".
 
-        Parts of steps (``Part``) are those in which records were made that this flow's records at the step's end were made of; a step of which no stages are known is one part. Costs
-        the steps of a trace through each. Raises UnknownStepError for another level.
+        Parts of steps (``Part``) are those in which records were made that this flow's records at the step's end were made of, whether or not these were written; a step of which no
+        stages are known is one part. Costs the steps of a trace through each. Raises UnknownStepError for another level.
         """
         if level == "file":
             return tuple(dict.fromkeys(key_of(file.extent.path) for file in self.files))
@@ -100,7 +100,10 @@ class Flow:
             return tuple(dict.fromkeys(dataset_of(file.extent.path) for file in self.files))
         if check_level(level) == "job":
             return self.steps
-        return tuple(part for step in self.steps for part in passed(step, self.wrote(step), level, self._held.get(step.id)))
+        return tuple(part for step in self.steps for part in passed(step, level, self._came(step)))
+
+    def _came(self, step: Step) -> Came:
+        return Came(self.ahead, self.wrote(step), self._asked.get(step.id) if self.ahead else None, self._held.get(step.id))
 
     def toPandas(self) -> Any:  # noqa: N802 (PySpark's name)
         """A pandas DataFrame with a line for each record: path, unit, its number (lines from 1, as editors count), who wrote and who read it."""

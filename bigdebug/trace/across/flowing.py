@@ -51,6 +51,8 @@ class Flowing:
     notes: dict[str, Note] = field(default_factory=dict)
     held: dict[str, object] = field(default_factory=dict)
     """By step: the trace, or the culprit, that the question started from."""
+    asked: dict[str, Sequence[Located]] = field(default_factory=dict)
+    """By step: what it was asked about last, as it counts these records."""
     _queue: list[tuple[int, str]] = field(default_factory=list)
     _ways: Ways = field(default_factory=Ways)
 
@@ -156,6 +158,7 @@ class Flowing:
         """What a step answers; if it cannot, all that it read or wrote."""
         try:
             asked = [self._counted(step, found, extent) for found in given for extent in self._ways.names(step, not ahead, found)]
+            self.asked[step.id] = asked
             self._told_of(step, asked, ahead)
             found = [one for one in ask(asked) if len(one)]
             for note in notes_of(step, found):

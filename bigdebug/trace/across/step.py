@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bigdebug.trace.across.located import Extent, Located
+from bigdebug.trace.lineage import Lineage
 from bigdebug.trace.places import Places
 from bigdebug.trace.run import Run
 
@@ -103,11 +104,21 @@ class Parted(Step, Protocol):
     @property
     def run(self) -> Run: ...
 
+    @property
+    def lineage(self) -> Lineage:
+        """What is known of the run's records, or can be computed again."""
+
     def trace(self, standing: Mapping[int, Places]) -> Any:
         """The trace over records at operators of the run, that ``inputs_of`` and ``outputs_of`` take."""
 
     def results_at(self, outputs: Sequence[Located]) -> Mapping[int, Places]:
-        """The records of the run's result that stand there, by the operator that its action was called on."""
+        """The records of the run's result that stand there, by the operator that its action was called on. All, where it is not known which of them do."""
+
+    def results_of(self, inputs: Sequence[Located]) -> Mapping[int, Places]:
+        """The records of the run's result that these had a part in; it may have written none of them."""
+
+    def results(self) -> Mapping[int, Places]:
+        """All records of the run's result."""
 
 
 # By one method: to ask whether a step has all of them would compute what it read and wrote.
