@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import stat
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -16,6 +18,19 @@ MOST_TEXT = 1 << 28
 _ALTERED = "Take no directory from somebody you do not trust; else restore it, or save the session again."
 
 
+@contextmanager
+def reading(path: Path) -> Iterator[None]:
+    """Within: what the system says where a file is missing, or nobody may read it, is a StoreError that names it."""
+    try:
+        yield
+    except OSError as problem:
+        closed = isinstance(problem, PermissionError)
+        raise StoreError(
+            f"A file of this directory cannot be read: {problem.strerror}", value=str(path),
+            remedy="Check its permissions, and those of the directories that it is in." if closed else "Restore it, or save the session again.",
+        ) from problem
+
+
 def contained(home: Path, name: str) -> Path:
     """The file of this name, relative to ``home``, with / between its parts. Raises StoreError where it is missing, no plain file, or leads out."""
     parts = PurePosixPath(name).parts
@@ -24,10 +39,8 @@ def contained(home: Path, name: str) -> Path:
     at = home
     for part in parts:
         at = at / part
-        try:
+        with reading(at):
             mode = os.lstat(at).st_mode
-        except OSError as problem:
-            raise StoreError(f"A file of this directory cannot be read: {problem.strerror}", value=str(at), remedy="Restore it, or save the session again.") from problem
         if stat.S_ISLNK(mode):
             raise StoreError("A link stands where a file of this directory should, and may lead out of it", value=str(at), remedy=_ALTERED)
     if not stat.S_ISREG(mode):
@@ -38,7 +51,7 @@ def contained(home: Path, name: str) -> Path:
 def read_contained(home: Path, name: str, most: int) -> bytes:
     """The bytes of a contained file. Raises StoreError for more than ``most``."""
     path = contained(home, name)
-    with path.open("rb") as file:
+    with reading(path), path.open("rb") as file:
         data = file.read(most + 1)
     if len(data) > most:
         raise StoreError(f"A file of this directory has more than {most:,} bytes", value=str(path), remedy=_ALTERED)
@@ -53,11 +66,18 @@ def read_json(home: Path, name: str) -> Any:
         raise StoreError(f"A file of this directory is no JSON of ours: {type(problem).__name__}: {problem}", value=str(home / name), remedy=_ALTERED) from problem
 
 
-def each_file(home: Path) -> list[str]:
-    """The names of all that is below ``home`` and no directory, in order, links among them. None is followed."""
+def each_file(home: Path, closed: Callable[[OSError], object] | None = None) -> list[str]:
+    """The names of all that is below ``home`` and no directory, in order, links among them. None is followed.
+
+    Of a directory that cannot be looked into, ``closed`` is told. Raises what the system says, if it is not given: else what is in there would be taken for missing.
+    """
     found = []
-    for folder, folders, files in os.walk(home):
+    for folder, folders, files in os.walk(home, onerror=closed or _raised):
         here = Path(folder)
         links = [name for name in folders if (here / name).is_symlink()]
         found += [(here / name).relative_to(home).as_posix() for name in (*files, *links)]
     return sorted(found)
+
+
+def _raised(problem: OSError) -> None:
+    raise problem

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bigdebug.errors import CorruptBlockError
+from bigdebug.store.contained import reading
 from bigdebug.store.mapping import mapped
 from bigdebug.store.ranges import spread
 
@@ -67,10 +68,11 @@ class CheckedFile:
         """``size`` is without the checksums, ``checks`` the checksum of these; ``remedy`` is told where something was altered."""
         whole = checked_size(size, page)
         self._path, self._size, self._page, self._checks, self._remedy = path, size, page, checks, remedy
-        found = path.stat()
-        self._check_size(found.st_size, whole)
-        self._stamp, self._looked = _stamp(found), time.monotonic()
-        self._bytes, self._mapped = mapped(path, _BYTE, whole, scattered=True)
+        with reading(path):
+            found = path.stat()
+            self._check_size(found.st_size, whole)
+            self._stamp, self._looked = _stamp(found), time.monotonic()
+            self._bytes, self._mapped = mapped(path, _BYTE, whole, scattered=True)
         self._seen = bytearray(-(-size // page))
         self._flags: NDArray[np.bool_] = np.frombuffer(self._seen, bool)
 

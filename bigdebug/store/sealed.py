@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from bigdebug.errors import CorruptBlockError, StoreError
-from bigdebug.store.contained import MOST_TEXT, contained, each_file, read_contained, read_json
+from bigdebug.store.contained import MOST_TEXT, contained, each_file, read_contained, read_json, reading
 
 CATALOG, SEAL = "session.json", "seal.json"
 
@@ -23,7 +23,9 @@ _MEND = "Restore the file, or save the session again."
 
 
 class Problem(NamedTuple):
-    """What is wrong with a file: "altered", "truncated", "longer", "missing", "foreign" (nobody of ours wrote it there), "a link", or "no plain file"."""
+    """What is wrong with a file: "altered", "truncated", "longer", "missing", "foreign" (nobody of ours wrote it there), "a link", "no plain file", or why it
+    cannot be read; of a directory, why nobody can tell what is in it.
+    """
 
     file: str
     what: str
@@ -91,21 +93,30 @@ class Sealed:
         if not path.is_relative_to(self.home):
             raise StoreError("A name in this directory leads out of it", value=str(path), remedy=_MEND)
         name = path.relative_to(self.home).as_posix()
-        data = self.path(name).read_bytes()
+        with reading(path):
+            data = self.path(name).read_bytes()
         if _of(data) != self.files[name][1]:
             raise CorruptBlockError(f"The file {path} was altered: its digest does not match", remedy=_MEND)
         return data
 
     def problems(self) -> Iterator[Problem]:
         """What is wrong with the files, all of which are read."""
-        here = set(each_file(self.home)) - {CATALOG, SEAL}
-        for name in sorted(here | set(self.files)):
+        closed: dict[str, OSError] = {}
+        here = set(each_file(self.home, lambda problem: closed.update({Path(problem.filename).relative_to(self.home).as_posix(): problem}))) - {CATALOG, SEAL}
+        yield from (Problem(folder, f"cannot be looked into: {problem.strerror}") for folder, problem in sorted(closed.items()))
+        for name in sorted(here | {name for name in self.files if not any(Path(name).is_relative_to(folder) for folder in closed)}):
             if (what := self._problem(name, name in here)) is not None:
                 yield Problem(name, what)
 
     def _problem(self, name: str, here: bool) -> str | None:
         if not here:
             return "missing"
+        try:
+            return self._wrong(name)
+        except OSError as problem:
+            return f"cannot be read: {problem.strerror}"
+
+    def _wrong(self, name: str) -> str | None:
         if (self.home / name).is_symlink():
             return "a link"
         if name not in self.files:
@@ -113,7 +124,7 @@ class Sealed:
         if not (self.home / name).is_file():
             return "no plain file"
         size, known = self.files[name]
-        now = contained(self.home, name).stat().st_size
+        now = (self.home / name).stat().st_size
         if now != size:
             return "truncated" if now < size else "longer"
         return None if digest(self.home / name) == known else "altered"
@@ -128,7 +139,9 @@ def sealed_wrongly(home: Path) -> str | None:
     """What is wrong with a catalog and its seal, in words; None if nothing is."""
     try:
         known = read_json(home, SEAL)
-    except StoreError:
+    except StoreError as problem:
+        if isinstance(problem.__cause__, PermissionError):
+            return f"cannot be compared with its seal: {problem}"
         return "has no seal: it was not written to its end, or was altered"
     data = read_contained(home, CATALOG, MOST_TEXT)
     if not isinstance(known, dict) or (known.get("size"), known.get("digest")) != (len(data), _of(data)):

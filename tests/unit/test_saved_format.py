@@ -401,6 +401,64 @@ def test_a_directory_that_nobody_may_look_into_is_told_by_its_name(saved: Path, 
     assert below == "[]"
 
 
+READING = """
+import os, sys
+import bigdebug, bigdebug.cli.main, bigdebug.opening, bigdebug.trace.saved.session, bigdebug.trace.saved.checks  # while Python's own files can be read
+import pyarrow, bigdebug.trace.saved.lineage, bigdebug.trace.saved.outputs, bigdebug.trace.saved.trace
+from bigdebug.errors import IncompleteLineageError, StoreError
+from bigdebug.trace.saved.checks import check
+home = sys.argv[1]
+if os.getuid() == 0:
+    os.setgid(65534), os.setuid(65534)
+def asked(use):
+    try:
+        print(use())
+    except (StoreError, IncompleteLineageError) as refused:
+        print(type(refused).__name__, str(refused))
+asked(lambda: check(home))
+session = bigdebug.open(home) if "session.json" not in sys.argv[2:] and "seal.json" not in sys.argv[2:] else None
+if session is not None:
+    asked(lambda: session.problems())
+    asked(lambda: session.lineage("rows").collect())
+    asked(lambda: session.lineage("rows").goBackAll().rids())
+"""
+
+
+def read_by_another(saved: Path, tmp_path: Path, *closed: str) -> list[str]:
+    """What a user is told who may look at a saved session, but for some of its files."""
+    for path in (saved, *saved.rglob("*")):
+        path.chmod(0o755 if path.is_dir() else 0o644)
+    for folder in (tmp_path, *(each for each in tmp_path.parents if Path(tempfile.gettempdir()) in each.parents)):
+        folder.chmod(0o755)
+    for name in closed:
+        (saved / name).chmod(0)
+    done = subprocess.run([sys.executable, "-c", READING, str(saved), *closed], capture_output=True, text=True, cwd=GOLDEN.parents[3], check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.splitlines()
+
+
+def test_a_file_that_nobody_may_read_is_told_by_its_name(saved: Path, tmp_path: Path) -> None:
+    output = next(path.relative_to(saved).as_posix() for path in sorted(saved.glob("outputs/*")))
+    [mapped, *_] = sorted(path.relative_to(saved).as_posix() for path in saved.glob("lineage/*/*") if path.stat().st_size)
+    found = [f"[Problem(file='{mapped}', what='cannot be read: Permission denied'), Problem(file='{output}', what='cannot be read: Permission denied')]"] * 2
+    checked, problems, records, traced = read_by_another(saved, tmp_path, output, mapped)
+    assert [checked, problems] == found
+    assert records.startswith(f"StoreError A file of this directory cannot be read: Permission denied (got '{saved / output}'). Check its permissions")
+    assert f"A file of this directory cannot be read: Permission denied (got '{saved / mapped}')" in traced
+
+
+def test_a_directory_below_that_nobody_may_look_into_is_told_and_not_its_files(saved: Path, tmp_path: Path) -> None:
+    checked, problems, *_ = read_by_another(saved, tmp_path, "outputs")
+    assert checked == problems == "[Problem(file='outputs', what='cannot be looked into: Permission denied')]"
+
+
+@pytest.mark.parametrize("name", ["session.json", "seal.json"])
+def test_a_catalog_and_a_seal_that_nobody_may_read_are_told(saved: Path, tmp_path: Path, name: str) -> None:
+    [checked] = read_by_another(saved, tmp_path, name)
+    assert checked.startswith("[Problem(file='session.json', what=")
+    assert "cannot be read: Permission denied" in checked
+
+
 def test_a_save_that_fails_leaves_nothing(tmp_path: Path) -> None:
     def broken(*given: object) -> None:
         raise KeyboardInterrupt

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from bigdebug.errors import BigdebugError, StoreError
 from bigdebug.store.blocks import decode
-from bigdebug.store.contained import contained, each_file
+from bigdebug.store.contained import contained, each_file, reading
 from bigdebug.store.formats import check_format
 from bigdebug.store.sealed import CATALOG, SEAL, Problem, Sealed, read_catalog, sealed_wrongly
 from bigdebug.trace.saved.saving import BLOCKS, FORMAT, UNFINISHED, directory, looking
@@ -52,12 +52,18 @@ def _sealed(home: Path) -> Iterator[Problem]:
 
 
 def _of_format_1(home: Path) -> Iterator[Problem]:
-    for name in each_file(home):
+    closed: list[OSError] = []
+    files = each_file(home, closed.append)
+    yield from (Problem(Path(problem.filename).relative_to(home).as_posix(), f"cannot be looked into: {problem.strerror}") for problem in closed)
+    for name in files:
         if (home / name).is_symlink():
             yield Problem(name, "a link")
         elif name.startswith(f"{BLOCKS}/") and name.endswith(".block"):
             try:
-                decode(contained(home, name).read_bytes(), name)
+                path = contained(home, name)
+                with reading(path):
+                    data = path.read_bytes()
+                decode(data, name)
             except BigdebugError as problem:
                 yield Problem(name, problem.what)
         elif name != CATALOG and not name.startswith(f"{BLOCKS}/"):

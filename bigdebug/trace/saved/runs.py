@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field
 from functools import cached_property, partial
 from typing import Any
 
-from bigdebug.errors import CorruptBlockError, IncompleteLineageError
+from bigdebug.errors import CorruptBlockError, IncompleteLineageError, StoreError
 from bigdebug.graph import FINE, OperatorGraph, Stage
 from bigdebug.shown import masked
 from bigdebug.store.directory import LineageStore
@@ -171,8 +171,10 @@ def _associated(listed: Mapping[str, Any] | None, find: Callable[[str], Any]) ->
     """The lineage of a run; or why it cannot be read, for other runs of the session can."""
     try:
         return None if listed is None else Associated.load(listed, find), ""
-    except CorruptBlockError as damaged:
-        return None, str(damaged)
+    except StoreError as problem:
+        if not isinstance(problem, CorruptBlockError) and not isinstance(problem.__cause__, PermissionError):
+            raise
+        return None, str(problem)
 
 
 def _time(given: Any) -> float | None:

@@ -14,7 +14,7 @@ from typing import Any
 
 from bigdebug.errors import NotCapturedError, StoreError, UnknownOperatorError
 from bigdebug.shown import shown
-from bigdebug.store.contained import contained, each_file
+from bigdebug.store.contained import contained, each_file, reading
 from bigdebug.store.directory import LineageStore
 from bigdebug.store.formats import check_format
 from bigdebug.store.sealed import Problem, Sealed, read_catalog
@@ -69,9 +69,14 @@ def _none_of_ours(path: Any, why: str) -> StoreError:
 def _files(home: Path, catalog: dict[str, Any]) -> tuple[Callable[[str], Path], Callable[[Path], bytes]]:
     """What finds a file by its name, and what reads one: those that the catalog lists, from format 2 on."""
     if catalog["format"] == 1:
-        return partial(contained, home), lambda path: contained(home, path.relative_to(home).as_posix()).read_bytes()
+        return partial(contained, home), partial(_read, home)
     files = Sealed.of(home, catalog)
     return files.path, files.read
+
+
+def _read(home: Path, path: Path) -> bytes:
+    with reading(path):
+        return contained(home, path.relative_to(home).as_posix()).read_bytes()
 
 
 class SavedSession:
@@ -121,9 +126,10 @@ class SavedSession:
     @property
     def actors(self) -> Path | None:
         """The home of the actors that were saved with it; None if there are none. Raises StoreError where something else is there."""
-        if not (self.path / ACTORS).exists():
-            return None
-        strange = [name for name in each_file(self.path / ACTORS) if f"{ACTORS}/{name}" not in self._listed or (self.path / ACTORS / name).is_symlink()]
+        with looking(self.path / ACTORS):
+            if not (self.path / ACTORS).exists():
+                return None
+            strange = [name for name in each_file(self.path / ACTORS) if f"{ACTORS}/{name}" not in self._listed or (self.path / ACTORS / name).is_symlink()]
         if strange or (self.path / ACTORS).is_symlink():
             raise StoreError("This was not saved with the session", value=str(self.path / ACTORS / (strange or [""])[0]), remedy="Remove it, or save the session again.")
         return self.path / ACTORS
