@@ -13,6 +13,7 @@ from bigdebug.errors import BigdebugError, StoreError, UnknownOperatorError, Unk
 from bigdebug.shown import counted, shown
 
 if TYPE_CHECKING:
+    from bigdebug.trace.saved.retention import Kept
     from bigdebug.trace.saved.runs import SavedRun
     from bigdebug.trace.saved.session import SavedSession
     from bigdebug.trace.saved.trace import SavedTrace
@@ -24,6 +25,7 @@ _RUN = (("run",), {"metavar": "RUN", "help": "a run of it, by name or id"})
 _LIMIT = (("-n", "--limit"), {"type": rows_at_most, "default": 100, "metavar": "N", "help": "so many rows at most (100)"})
 
 
+_FAILED = "could not be removed"
 _DIGITS = 20
 """Of numbers that are asked for, fewer."""
 
@@ -215,17 +217,19 @@ def _prune(given: argparse.Namespace) -> Answer:
     older = None if given.older_than is None else seconds_of(given.older_than)
     found = chosen(given.dir, older, None if given.larger_than is None else bytes_of(given.larger_than))
     if not given.dry_run:
-        prune(found)
+        found = prune(found)
     gone = sum(kept.goes for kept in found)
     freed = sum(kept.bytes for kept in found if kept.goes)
     rows = tuple(
-        (str(kept.path), _time(kept.saved), kept.bytes, _fate(kept.goes, given.dry_run), kept.why) for kept in found
+        (str(kept.path), _time(kept.saved), kept.bytes, _fate(kept, given.dry_run), kept.why) for kept in found
     )
     return Answer(f"{counted(gone, 'directory', 'directories')} {'would go' if given.dry_run else 'removed'}, {freed:,} bytes", ("directory", "saved", "bytes", "what", "why"), rows)
 
 
-def _fate(goes: bool, dry: bool) -> str:
-    return ("would go" if dry else "removed") if goes else "stays"
+def _fate(kept: Kept, dry: bool) -> str:
+    if kept.failed:
+        return _FAILED
+    return ("would go" if dry else "removed") if kept.goes else "stays"
 
 
 WORDS: dict[str, Question] = {
@@ -264,6 +268,6 @@ WORDS: dict[str, Question] = {
          (("--older-than",), {"metavar": "AGE", "help": "those saved longer ago: 30d, 12h, 2w"}),
          (("--larger-than",), {"metavar": "SIZE", "help": "the oldest, until all that stay have so many bytes at most: 10GB"}),
          (("--dry-run",), {"action": "store_true", "help": "remove nothing, and tell what would go"})],
-        _prune,
+        _prune, lambda answer: _FAILED in answer.column("what"),
     ),
 }

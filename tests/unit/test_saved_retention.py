@@ -195,6 +195,59 @@ def test_a_removal_that_is_killed_goes_the_next_time(home: Path, monkeypatch: py
     assert gone(home) == [half.name for half in home.iterdir() if half.name.startswith(".bigdebug-d3-")] != []
 
 
+def test_a_session_that_somebody_made_read_only_stays(home: Path) -> None:
+    (home / "d3").chmod(0o500)
+    (home / "d2" / "outputs").chmod(0o500)
+    found = prune(chosen(home, older=0.0, now=NOW))
+    assert sorted(path.name for path in home.iterdir()) == ["d2", "d3"]
+    assert [kept.why for kept in found if kept.path.name == "d3"] == ["stays, though saved 3.0 days ago: it is read-only"]
+    assert check(home / "d2") == check(home / "d3") == []
+    (home / "d3").chmod(0o700)
+    assert gone(home, older=0.0) == ["d3"]
+
+
+def test_what_cannot_be_removed_stays_as_it_was_and_keeps_no_other_from_going(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write = Path.write_text
+
+    def full(path: Path, *given: object) -> int:
+        if path.parent.name.startswith(".bigdebug-d3-"):
+            path.touch()
+            raise OSError(28, "No space left on device")
+        return write(path, *given)  # type: ignore[arg-type]
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "write_text", full)
+        found = prune(chosen(home, older=1.5 * DAY, now=NOW))
+    assert [(kept.path.name, kept.goes, kept.failed) for kept in found] == [("d3", False, True), ("d2", True, False), ("d1", False, False)]
+    assert found[0].why == "saved 3.0 days ago, but cannot be removed: No space left on device"
+    assert sorted(path.name for path in home.iterdir()) == ["d1", "d3"]
+    assert check(home / "d3") == []
+
+
+def test_an_interrupted_removal_that_has_not_begun_puts_the_session_back(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*given: object) -> int:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "write_text", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            prune(chosen(home, older=2.5 * DAY, now=NOW))
+    assert sorted(path.name for path in home.iterdir()) == ["d1", "d2", "d3"]
+    assert check(home / "d3") == []
+
+
+def test_what_is_half_removed_is_told_where_it_is(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def shut(path: str | Path, **given: object) -> None:
+        raise PermissionError(13, "Permission denied", str(path))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(shutil, "rmtree", shut)
+        [failed] = [kept for kept in prune(chosen(home, older=2.5 * DAY, now=NOW)) if kept.failed]
+    assert failed.path.exists()
+    assert failed.path.name.startswith(".bigdebug-d3-")
+    assert gone(home) == [failed.path.name]
+
+
 def test_a_save_of_another_container_of_the_same_name_waits_a_day(home: Path) -> None:
     path = home / ".other-x1"
     path.mkdir()

@@ -6,9 +6,11 @@ import json
 import os
 import re
 import secrets
+import stat
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from math import isfinite
 from pathlib import Path
@@ -38,6 +40,7 @@ _AGES = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0, "w": 7 * 86400.0}
 _SIZES = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 _ABANDONED = 86400.0
 """Seconds after which a save of another machine is taken for one that ended half way, or one that does not say yet who writes it."""
+_CLOSED = "has what nobody may look at"
 _BEGUN = re.compile(rf"{re.escape(BESIDE)}.*-[a-z0-9_]{{8}}", re.DOTALL)
 """What a directory is called that is being written: of one that was made and nothing more, that is all there is to tell it by."""
 _OURS = {f"{folder}/" for folder in (BLOCKS, LINEAGE, OUTPUTS, ACTORS, WRITTEN)}
@@ -46,13 +49,16 @@ _OURS = {f"{folder}/" for folder in (BLOCKS, LINEAGE, OUTPUTS, ACTORS, WRITTEN)}
 
 @dataclass(frozen=True)
 class Kept:
-    """A directory that was looked at. ``why`` says why it is to go, or why it cannot, though it should; empty if it stays. ``goes`` says whether it is to go."""
+    """A directory that was looked at. ``why`` says why it is to go, or why it cannot, though it should; empty if it stays. ``goes`` says whether it is to go, ``failed`` that it was to be
+    removed, and could not.
+    """
 
     path: Path
     bytes: int
     saved: float
     why: str = ""
     goes: bool = False
+    failed: bool = False
 
 
 def seconds_of(text: str) -> float:
@@ -75,7 +81,7 @@ def chosen(home: Path, older: float | None = None, larger: int | None = None, no
     """The saved sessions right below a directory, oldest first, and which are to go: saves that ended half way, those saved more than ``older`` seconds
     ago, and of the others the oldest, until all that stay have ``larger`` bytes at most.
 
-    A session that has files which it was not saved with stays. Other directories are not looked at, and no link is followed.
+    A session that has files which it was not saved with stays, and one that somebody made read-only. Other directories are not looked at, and no link is followed.
     """
     home = directory("where sessions are saved", home)
     at = time.time() if now is None else now
@@ -97,17 +103,32 @@ def chosen(home: Path, older: float | None = None, larger: int | None = None, no
     return found
 
 
-def prune(found: list[Kept]) -> None:
-    """Remove those that are to go. Each is moved aside first, under a name of a save that ended half way: what is half removed goes the next time."""
-    for kept in found:
-        if kept.goes:
-            aside = kept.path.parent / f"{beside(kept.path)}-{secrets.token_hex(4)}"
-            try:
-                kept.path.rename(aside)
-                (aside / UNFINISHED).write_text(json.dumps({"bigdebug": REMOVING, "process": 0, "host": ""}))
-                discard(aside)
-            except OSError as problem:
-                raise StoreError(f"A saved session cannot be removed: {problem}", value=str(kept.path), remedy="Check the permissions of the directory.") from problem
+def prune(found: list[Kept]) -> list[Kept]:
+    """Remove those that are to go; gives what became of each: one that cannot be removed keeps no other from going.
+
+    Each is moved aside first, under a name of a save that ended half way: what is half removed goes the next time. One that cannot say so is moved back.
+    """
+    return [_removed(kept) if kept.goes else kept for kept in found]
+
+
+def _removed(kept: Kept) -> Kept:
+    aside = kept.path.parent / f"{beside(kept.path)}-{secrets.token_hex(4)}"
+    try:
+        kept.path.rename(aside)
+        said = (aside / UNFINISHED).exists()
+        try:
+            (aside / UNFINISHED).write_text(json.dumps({"bigdebug": REMOVING, "process": 0, "host": ""}))
+        except BaseException:
+            if not said:
+                with suppress(OSError):
+                    (aside / UNFINISHED).unlink(missing_ok=True)
+            aside.rename(kept.path)
+            raise
+        discard(aside)
+    except OSError as problem:
+        here = aside if os.path.lexists(aside) else kept.path
+        return replace(kept, path=here, why=f"{kept.why}, but cannot be removed: {problem.strerror or problem}", goes=False, failed=True)
+    return kept
 
 
 def _looked_at(home: Path, now: float) -> Iterator[Kept]:
@@ -132,13 +153,26 @@ def _session(path: Path) -> Kept | None:
         when = float(saved) if isinstance(saved, int | float) and isfinite(saved) else (path / CATALOG).stat().st_mtime
     except (StoreError, OSError, LookupError, ValueError, OverflowError):
         return None
-    names = each_file(path)
+    closed: list[OSError] = []
+    names = each_file(path, closed.append)
     own = {CATALOG, SEAL, *(catalog["files"] if isinstance(catalog.get("files"), dict) else ())}
     strange = [name for name in names if name not in own and not (catalog["format"] == 1 and name.startswith(f"{BLOCKS}/"))]
-    size = sum(os.lstat(path / name).st_size for name in names)
+    try:
+        size = sum(os.lstat(path / name).st_size for name in names)
+        shut = _is_read_only(path)
+    except OSError:  # it stays, and how large it is nobody can tell
+        return Kept(path, 0, when, _CLOSED)
     if catalog["format"] > FORMAT:
         return Kept(path, size, when, f"is of format {catalog['format']}, which this bigdebug does not know")
-    return Kept(path, size, when, f"has files that are not its own: {', '.join(strange[:3])}" if strange else "")
+    if strange:
+        return Kept(path, size, when, f"has files that are not its own: {', '.join(strange[:3])}")
+    return Kept(path, size, when, _CLOSED if closed else "is read-only" if shut else "")
+
+
+def _is_read_only(path: Path) -> bool:
+    """Whether anything in a session is kept from being removed: by who it belongs to, or by its owner, whom modes bind though he be root."""
+    folders = [path, *(Path(folder) / name for folder, names, _ in os.walk(path) for name in names)]
+    return any(not folder.is_symlink() and (not folder.stat().st_mode & stat.S_IWUSR or not os.access(folder, os.W_OK | os.X_OK)) for folder in folders)
 
 
 def _is_empty(path: Path) -> bool:
@@ -157,7 +191,10 @@ def _begun(path: Path, now: float) -> Kept:
 
 def _unfinished(path: Path, now: float) -> Kept | None:
     """A save, or a removal, that goes on or ended half way; None for what has a file that nobody of ours wrote there, or is finished meanwhile."""
-    names = each_file(path)
+    try:
+        names = each_file(path)
+    except OSError:  # somebody's, or gone meanwhile
+        return None
     if not all(name in (UNFINISHED, CATALOG, SEAL) or any(map(name.startswith, _OURS)) for name in names):
         return None
     try:
@@ -166,7 +203,10 @@ def _unfinished(path: Path, now: float) -> Kept | None:
         told = read_json(path, UNFINISHED)
     except (OSError, ValueError):
         return None
-    except StoreError:  # its writer has just made it, or died then
+    except StoreError as problem:
+        if isinstance(problem.__cause__, OSError):
+            return None
+        # Its writer has just made it, or died then.
         told = {"bigdebug": SAVING, "process": 1, "host": ""}
     if not isinstance(told, dict) or told.get("bigdebug") not in (SAVING, REMOVING) or type(told.get("process")) is not int:
         return None
@@ -177,8 +217,8 @@ def _unfinished(path: Path, now: float) -> Kept | None:
 
 def _going(kept: Kept, why: str) -> Kept:
     if kept.why:  # it should, and cannot
-        return kept if why in kept.why else Kept(kept.path, kept.bytes, kept.saved, f"stays, though {why}: it {kept.why}")
-    return Kept(kept.path, kept.bytes, kept.saved, why, goes=True)
+        return kept if why in kept.why else replace(kept, why=f"stays, though {why}: it {kept.why}")
+    return replace(kept, why=why, goes=True)
 
 
 def _days(seconds: float) -> str:
