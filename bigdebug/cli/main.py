@@ -7,6 +7,7 @@ import json
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import NoReturn
@@ -19,8 +20,10 @@ from bigdebug.errors import BigdebugError, StoreError
 from bigdebug.shown import plain
 from bigdebug.store.home import HOME
 
-WRONG, MISUSED, INTERRUPTED, CUT = 1, 2, 130, 141
-"""What it ends with: a question that has no answer, a command that is none, Ctrl-C, a reader that went away (these two as a shell says it)."""
+WRONG, MISUSED, UNWRITTEN, INTERRUPTED, CUT = 1, 2, 74, 130, 141
+"""What it ends with: a question that has no answer, a command that is none, an answer that cannot be written (as sysexits.h says it), Ctrl-C, a reader that went away (these two as a
+shell says it).
+"""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -29,13 +32,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     question: Question = given.asked
     try:
         answer = question.ask(given)
+        ended = _print(json.dumps(answer.data(), indent=2, default=str) if given.json else answer.table().text(_width()))
     except BigdebugError as problem:
-        print(f"bigdebug: {plain(str(problem))}", file=sys.stderr)
+        _say(plain(str(problem)))
         return WRONG
     except KeyboardInterrupt:
-        print("bigdebug: interrupted", file=sys.stderr)
+        _say("interrupted")
         return INTERRUPTED
-    ended = _print(json.dumps(answer.data(), indent=2, default=str) if given.json else answer.table().text(_width()))
     return ended or (WRONG if question.wrong(answer) else 0)
 
 
@@ -71,7 +74,7 @@ class _Parser(argparse.ArgumentParser):
     """Says what is wrong, and where help is, in place of a usage of many lines."""
 
     def error(self, message: str) -> NoReturn:
-        print(f"{self.prog}: {plain(message)}\nTry: {self.prog} --help", file=sys.stderr)
+        _say(f"{plain(message)}\nTry: {self.prog} --help", self.prog)
         raise SystemExit(MISUSED)
 
 
@@ -92,13 +95,31 @@ def _version() -> str:
 
 def _width() -> int:
     """Characters of a cell: as they fit a terminal; all, where it is none."""
-    return max(30, os.get_terminal_size().columns // 2) if sys.stdout.isatty() else 0
+    return max(30, os.get_terminal_size().columns // 2) if sys.stdout is not None and sys.stdout.isatty() else 0
 
 
 def _print(text: str) -> int:
+    """Write the answer; gives what the program ends with where that cannot be done, else 0."""
+    if sys.stdout is None:  # a shell that closed it (>&-)
+        return _unwritten("standard output is closed")
     try:
         print(text.encode(sys.stdout.encoding or "utf-8", "backslashreplace").decode(sys.stdout.encoding or "utf-8"), flush=True)
-    except BrokenPipeError:  # `| head` has read enough
+    except OSError as problem:
+        # What is left of it Python would write at its end, and fail once more.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return CUT
+        if isinstance(problem, BrokenPipeError):  # `| head` has read enough
+            return CUT
+        return _unwritten(problem.strerror or str(problem))
     return 0
+
+
+def _unwritten(why: str) -> int:
+    _say(f"the answer cannot be written: {why}")
+    return UNWRITTEN
+
+
+def _say(text: str, program: str = "bigdebug") -> None:
+    """Tell the user, beside the answer. Where nobody can be told, what the program ends with says it alone."""
+    if sys.stderr is not None:
+        with suppress(OSError):
+            print(f"{program}: {text}", file=sys.stderr, flush=True)

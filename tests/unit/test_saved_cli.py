@@ -166,3 +166,21 @@ def test_it_needs_no_spark(saved: Path) -> None:
     code = "import sys; from bigdebug.cli import main; code = main(sys.argv[1:]); assert not {'pyspark', 'IPython', 'ipywidgets'} & set(sys.modules); sys.exit(code)"
     done = subprocess.run([sys.executable, "-c", code, "trace", str(saved), "rows", "--output", "0"], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize(("sent", "why"), [(">/dev/full", "No space left on device"), (">&-", "standard output is closed")])
+@pytest.mark.parametrize("form", ["", "--json"])
+def test_an_answer_that_cannot_be_written_is_said(saved: Path, sent: str, why: str, form: str) -> None:
+    def asked(more: str) -> tuple[int, str]:
+        command = f'"{sys.executable}" -m bigdebug.cli runs "{saved}" {form} {sent} {more}'
+        done = subprocess.run(command, shell=True, capture_output=True, text=True, check=False, cwd=Path(__file__).parents[2])
+        return done.returncode, done.stderr
+
+    assert asked("") == (74, f"bigdebug: the answer cannot be written: {why}\n")
+    assert asked("2>&-") == asked("2>/dev/full") == (74, "")
+
+
+def test_what_is_wrong_is_no_answer_where_nobody_can_be_told(tmp_path: Path) -> None:
+    command = f'"{sys.executable}" -m bigdebug.cli runs "{tmp_path}" 2>&-'
+    done = subprocess.run(command, shell=True, capture_output=True, text=True, check=False, cwd=Path(__file__).parents[2])
+    assert (done.returncode, done.stdout) == (1, "")
