@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -49,19 +48,6 @@ class Recorder(Acting):
 
     # ---- definitions ------------------------------------------------------------------------------------------
 
-    @property
-    def composing(self) -> Form | None:
-        """The known form of a function over an iterator that PySpark is about to pass to mapPartitions."""
-        return self._state.composing
-
-    @contextmanager
-    def composing_as(self, form: Form) -> Iterator[None]:
-        before, self._state.composing = self._state.composing, form
-        try:
-            yield
-        finally:
-            self._state.composing = before
-
     def captured(self, rdd: Any) -> Captured:
         """``rdd`` if it is captured here; else a captured twin of it that stands as a source."""
         from bigdebug.spark.rdd.recorded import Recorded
@@ -75,9 +61,9 @@ class Recorder(Acting):
     ) -> Operator:
         site, method = caller()
         known = dict(detail or {})
-        if self._state.action is not None:
+        if self.current is not None:
             known["internal"] = True
-            method = self._state.action.name
+            method = self.current.name
         if self.skipping:
             known["skipped"] = True
         return Operator(
