@@ -30,6 +30,7 @@ from benchmarks.results import Result
 from benchmarks.sides import Captured, Sides
 from bigdebug.provgraph.paperlike import PaperLike
 from bigdebug.provgraph.paperqueries import queries
+from bigdebug.provgraph.papertables import splits
 from bigdebug.provgraph.workflow import Workflow
 
 TRIPLES = 10_000_000
@@ -114,11 +115,11 @@ class Graph:
     def in_spark(self, index: Path, captured: Captured) -> Iterator[Result]:
         """The same items by each plan. Raises DifferentAnswersError if one finds other ancestors than the index."""
         truth = bigdebug.open(index)
-        workflow, splits = self.workflow, PaperLike.splits()
+        workflow, paper = self.workflow, splits()
         graph: Any = None
         for plan, count in PLANS.items():
             began = time.perf_counter()
-            graph = captured.provenance(self.triples, workflow, plan, splits) if graph is None else graph.planned(plan)
+            graph = captured.provenance(self.triples, workflow, plan, paper) if graph is None else graph.planned(plan)
             graph.ancestors(self.asked["SC-SL"][0])
             yield self._result(f"Spark, {plan}: prepared beyond what the plans above share, with its first answer", "s", time.perf_counter() - began)
             for name, items in self.asked.items():

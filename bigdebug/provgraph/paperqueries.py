@@ -9,7 +9,8 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from bigdebug.provgraph.paperlike import LEVELS, PaperLike, table_of
+from bigdebug.provgraph.paperlike import PaperLike
+from bigdebug.provgraph.papertables import LEVELS, table_of
 from bigdebug.provgraph.strips import Numbers
 from bigdebug.provgraph.walking import adjacency, walk
 

@@ -1,4 +1,4 @@
-"""Weakly connected groups of items with known sizes, as arrays: what ``paperlike`` builds its graph of.
+"""Weakly connected groups of items with known sizes, as arrays: what ``papercomponents`` are built of.
 
 A strip has items in consecutive levels; an item is derived from neighbouring items of the level above, and shares the last of
 them with the item beside it. So a strip is connected, its fan-ins are small, and how many ancestors an item has follows from

@@ -10,8 +10,9 @@ import pytest
 
 from bigdebug.provgraph.dictionary import ids_of, integer_ids
 from bigdebug.provgraph.index import Index
-from bigdebug.provgraph.paperlike import LEVELS, OPERATIONS, TABLES, PaperLike, table_of
+from bigdebug.provgraph.paperlike import PaperLike
 from bigdebug.provgraph.paperqueries import CLASSES, queries
+from bigdebug.provgraph.papertables import LEVELS, OPERATIONS, TABLES, splits, table_of
 from bigdebug.provgraph.questions import ancestors
 from bigdebug.provgraph.sets import sets
 from bigdebug.provgraph.splits import splits_of
@@ -61,7 +62,7 @@ def test_triples_follow_the_workflow_and_its_levels(whole):
     assert (level[src] < level[dst]).all()
     seen = {(TABLES[pair // 25], TABLES[pair % 25]) for pair in np.unique(src.astype(int) * 25 + dst).tolist()}
     assert seen <= set(workflow.edges)
-    assert [len(split.tables) for split in splits_of(workflow, whole.splits())] == [5, 8, 12]
+    assert [len(split.tables) for split in splits_of(workflow, splits())] == [5, 8, 12]
 
 
 @pytest.fixture(scope="module")
@@ -70,7 +71,7 @@ def cut(whole):
     tables = np.array([workflow.place(name) for name in TABLES], np.uint16)[table_of(whole.starts, np.arange(whole.items))]
     backward, forward = adjacency(whole.dst, whole.src, whole.items), adjacency(whole.src, whole.dst, whole.items)
     index = Index(integer_ids(np.arange(whole.items)), ids_of(OPERATIONS)[0], backward, forward, workflow, InMemory(tables))
-    return sets(index, splits=whole.splits())
+    return sets(index, splits=splits())
 
 
 @pytest.mark.slow
