@@ -742,7 +742,7 @@ def test_a_place_is_called_the_same_by_tables_and_by_paths(recorded: Recorded) -
 
 
 def test_of_plans_that_are_too_large_it_is_recorded_what_they_read_and_write(recorded: Recorded, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bigdebug.spark.datasets.reading.MOST", 20)
+    monkeypatch.setattr("bigdebug.spark.datasets.plans.MOST", 20)
 
     def job(spark: Any, folder: str) -> None:
         _in(spark, folder).selectExpr(*(f"k + {i} as c{i}" for i in range(300))).write.parquet(f"{folder}/large")
@@ -754,7 +754,7 @@ def test_of_plans_that_are_too_large_it_is_recorded_what_they_read_and_write(rec
 
 
 def test_of_plans_that_are_too_large_rows_behind_an_rdd_are_not_counted_either(recorded: Recorded, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bigdebug.spark.datasets.reading.MOST", 0)
+    monkeypatch.setattr("bigdebug.spark.datasets.plans.MOST", 0)
     (process,) = recorded.of(lambda spark, folder: _of_rows(spark, folder, "of_rows_too_large"))
     assert [(access.dataset.name, access.rows) for access in process.reads] == [(f"{recorded.folder}/in", None)]
 

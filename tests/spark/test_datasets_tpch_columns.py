@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from benchmarks.tpch import QUERIES, TABLES, generate
-from bigdebug.spark.datasets.reading import read_frame
+from bigdebug.spark.datasets.plans import read_frame
 from bigdebug.spark.datasets.relations import Relations
 from bigdebug.spark.datasets.seen import Seen
 

@@ -14,8 +14,9 @@ from typing import Any
 from bigdebug.datasets.model import Access, Process
 from bigdebug.spark.datasets.doing import Doing, Doings
 from bigdebug.spark.datasets.hearing import ENDED
+from bigdebug.spark.datasets.plans import read, read_frame
 from bigdebug.spark.datasets.processes import Processes, time_of
-from bigdebug.spark.datasets.reading import Reading, read, read_frame, together
+from bigdebug.spark.datasets.reading import Reading, together
 from bigdebug.spark.datasets.relations import Relations
 from bigdebug.spark.datasets.runs import Runs
 from bigdebug.spark.datasets.streaming import Streaming
