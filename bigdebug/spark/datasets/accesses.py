@@ -48,7 +48,7 @@ def leaves_of(relations: Relations, plan: Any, lineage: ColumnLineage | None) ->
         known.setdefault((str(leaf.getClass().getSimpleName()), ids_of(leaf)), leaf)
     if lineage is None:
         return [
-            _of(name, ids, relations.of_leaf(leaf, ids), schema_of(str(leaf.schema().json()))) for (name, ids), leaf in known.items() if not relations.is_command(leaf)
+            _of(name, ids, relations.of_leaf(leaf, ids), schema_of(leaf)) for (name, ids), leaf in known.items() if not relations.is_command(leaf)
         ]
     return [_leaf(relations, tree, known) for tree in lineage.leaves]
 
@@ -119,9 +119,9 @@ def edges_of(output: Dataset, names: Sequence[str], lineage: ColumnLineage, leav
     }
 
 
-def schema_of(text: str) -> tuple[Field, ...]:
-    """A schema that Spark wrote in JSON."""
-    return _fields(loads(text))
+def schema_of(rows: Any) -> tuple[Field, ...]:
+    """The schema of a plan, or of a table as the catalog has it: Spark writes it in JSON."""
+    return _fields(loads(str(rows.schema().json())))
 
 
 def _fields(schema: Any) -> tuple[Field, ...]:

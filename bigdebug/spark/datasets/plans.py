@@ -113,7 +113,7 @@ def _read(relations: Relations, query: Any, analyzed: Any, name: str, action: st
     opaque = tuple(dict.fromkeys([*(lineage.opaque if lineage else [unwritten]), *unknown(leaves)]))
     if target is None and relations.is_command(analyzed):
         return Reading(name, reads, opaque=tuple(dict.fromkeys([name, *opaque])), shape=name, text=text, uncounted=uncounted)
-    fields = schema_of(str(source.plan.schema().json()))
+    fields = schema_of(source.plan)
     names = (target.names if target is not None else ()) or tuple(field.name for field in fields)
     if lineage is not None and len(lineage.columns) != len(names):  # of a node that is not known: which column is which cannot be told
         opaque = (*opaque, "columns")
