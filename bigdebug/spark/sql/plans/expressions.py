@@ -1,4 +1,7 @@
-"""Expressions: Spark's expressions over the gateway, read and made. The one place that knows their classes and versions."""
+"""Expressions: Spark's expressions over the gateway, read and made. The one place that knows their classes and versions.
+
+What is in them, ``trees.py`` tells.
+"""
 
 from __future__ import annotations
 
