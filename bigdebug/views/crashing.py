@@ -17,7 +17,8 @@ from bigdebug.trace.culprits import LOOKED_AT, Culprits
 from bigdebug.trace.reached import outputs_reached
 from bigdebug.trace.resumed import Resumed
 from bigdebug.trace.run import Run
-from bigdebug.views.decisions import Cause, Counts, Decisions
+from bigdebug.views.causes import Cause
+from bigdebug.views.decisions import Counts, Decisions
 from bigdebug.views.fields import COLUMNS, cells, names
 from bigdebug.views.fields import sources as shown_sources
 from bigdebug.views.payload import LONGEST, Request, maybe, text
@@ -47,12 +48,12 @@ EDITED = 200_000
 
 def causes(decisions: Decisions) -> dict[str, Any]:
     """The causes, the most frequent first, with what was decided of their culprits."""
-    every = decisions.causes
+    every = decisions.causes.most
     return {"causes": [_cause(decisions, cause) for cause in every[:CAUSES]], "left": max(0, len(every) - CAUSES)}
 
 
 def _cause(decisions: Decisions, cause: Cause) -> dict[str, Any]:
-    first = decisions.culprits.known[cause.first]
+    first = decisions.causes.culprit(cause.first)
     return {
         "cause": cause.number, "culprits": cause.culprits, "first": cause.first, "exception": text(first.exception_type), "message": text(_first_line(first.message)),
         "operator": text(str(first.operator)), "line": maybe(first.user_line), **counts(decisions.counts(cause.number)),
@@ -65,7 +66,7 @@ def counts(known: Counts) -> dict[str, int]:
 
 def page(decisions: Decisions, cause: int, start: int) -> dict[str, Any]:
     """Some of the culprits of a cause, a line each, in the order in which they were found."""
-    members = decisions.members(cause)
+    members = decisions.causes.members(cause)
     rows = [
         {"number": number, "record": text(shown(_record(decisions, number))), "decided": decisions.of(number)} for number in members[start : start + ROWS]
     ]
@@ -74,13 +75,13 @@ def page(decisions: Decisions, cause: int, start: int) -> dict[str, Any]:
 
 def place(decisions: Decisions, number: int) -> dict[str, int]:
     """Where a culprit stands: its cause, and its place among those of that."""
-    cause = decisions.cause_of(number)
-    return {"number": number, "cause": cause, "at": decisions.members(cause).index(number)}
+    cause = decisions.causes.of(number)
+    return {"number": number, "cause": cause, "at": decisions.causes.members(cause).index(number)}
 
 
 def _record(decisions: Decisions, number: int) -> Any:
     made = decisions.repair_of(number)
-    return decisions.culprit(number).record if made is None else made.record
+    return decisions.causes.culprit(number).record if made is None else made.record
 
 
 # ---- one culprit ------------------------------------------------------------------------------------------------
@@ -88,7 +89,7 @@ def _record(decisions: Decisions, number: int) -> Any:
 
 def culprit(decisions: Decisions, number: int, run: Run | None) -> dict[str, Any]:
     """What is known of a culprit without a job."""
-    one, made = decisions.culprit(number), decisions.repair_of(number)
+    one, made = decisions.causes.culprit(number), decisions.repair_of(number)
     return {
         **place(decisions, number), "operator": text(str(one.operator)), "partition": one.partition,
         "again": one.again, "met": maybe(one.met), "exception": text(one.exception_type), "message": lines(one.message),
@@ -129,7 +130,7 @@ def _line(one: CrashCulprit) -> dict[str, Any] | None:
 
 def fix(decisions: Decisions, number: int, run: Run | None) -> dict[str, Any]:
     """How another function is called on the records that crashed: a browser sends no code, so the user edits it in its cell, or runs this code."""
-    one = decisions.culprit(number)
+    one = decisions.causes.culprit(number)
     code = why = defined = None
     if one.partition is None:
         why = "A function in a DataFrame is not replaced: repair the rows, or define it anew and run the query again."

@@ -82,7 +82,7 @@ class CulpritView(View):
 
     def _sources(self, request: Request) -> dict[str, Any]:
         number = request.number("number")
-        return {"number": number, **crashing.sources(self._decisions.culprit(number))}
+        return {"number": number, **crashing.sources(self._decisions.causes.culprit(number))}
 
     def _common(self, request: Request) -> dict[str, Any]:
         return crashing.common(self.culprits)

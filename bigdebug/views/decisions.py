@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import threading
 from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from bigdebug.errors import BigdebugError, MessageError, ReplayError
+from bigdebug.errors import BigdebugError, ReplayError
 from bigdebug.graph import Operator
 from bigdebug.shown import counted, shown
 from bigdebug.trace.culprit import CrashCulprit
 from bigdebug.trace.culprits import Culprits
 from bigdebug.trace.resumed import Resuming
+from bigdebug.views.causes import Causes
 from bigdebug.views.repairing import repaired
 
 OPEN, SKIP, REPAIR, FIX = "open", "skip", "repair", "fix"
@@ -28,14 +28,6 @@ class Repaired(NamedTuple):
     edits: Mapping[int, str | None]
 
 
-class Cause(NamedTuple):
-    """A cause by its number, how many culprits it has, and the number of the first one."""
-
-    number: int
-    culprits: int
-    first: int
-
-
 class Counts(NamedTuple):
     """Culprits by what was decided of them."""
 
@@ -46,7 +38,7 @@ class Counts(NamedTuple):
 
 
 class Decisions:
-    """The known culprits by cause, in the order in which the causes were met, and what was decided of each. Thread-safe.
+    """What was decided of each of the known culprits. Thread-safe.
 
     What is said of one culprit counts more than what is said of its cause, that more than another function for its operator, and that more than what is said of all:
     that holds for culprits, too, that are found afterwards.
@@ -54,12 +46,9 @@ class Decisions:
 
     def __init__(self, culprits: Culprits, resuming: Resuming | None = None) -> None:
         """``resuming`` is asked whether a repair would do."""
-        self.culprits = culprits
+        self.causes = Causes(culprits)
         self._resuming = resuming
-        self._alone = threading.RLock()
-        self._causes: dict[Any, int] = {}
-        self._cause_of: list[int] = []
-        self._members: list[list[int]] = []
+        self._alone = self.causes.alone
         self._all = False
         self._by_cause: dict[int, bool] = {}
         self._by_one: dict[int, bool] = {}
@@ -68,52 +57,12 @@ class Decisions:
         self.said = 0
         """How often something was decided."""
 
-    # ---- causes -----------------------------------------------------------------------------------------------
-
-    @property
-    def causes(self) -> list[Cause]:
-        """The most frequent first."""
-        with self._alone:
-            self._look()
-            every = [Cause(number, len(members), members[0]) for number, members in enumerate(self._members)]
-        return sorted(every, key=lambda cause: -cause.culprits)
-
-    def members(self, cause: int) -> list[int]:
-        """The numbers of the culprits of a cause. Raises MessageError for a cause that is not known."""
-        with self._alone:
-            self._look()
-            if not 0 <= cause < len(self._members):
-                raise MessageError("This view knows no such cause", value=cause, remedy="Run the cell that shows the view again.")
-            return [*self._members[cause]]
-
-    def cause_of(self, number: int) -> int:
-        with self._alone:
-            self.culprit(number)
-            return self._cause_of[number]
-
-    def culprit(self, number: int) -> CrashCulprit:
-        """The culprit of a number from 0. Raises MessageError if so many are not known."""
-        with self._alone:
-            self._look()
-            if not 0 <= number < len(self._cause_of):
-                raise MessageError("This view knows no such culprit", value=number, remedy="Run the cell that shows the view again.")
-            return self.culprits.known[number]
-
-    def _look(self) -> None:
-        """Take the culprits that were found since the last look."""
-        for number in range(len(self._cause_of), len(self.culprits.known)):
-            cause = self._causes.setdefault(self.culprits.known[number].cause, len(self._causes))
-            if cause == len(self._members):
-                self._members.append([])
-            self._members[cause].append(number)
-            self._cause_of.append(cause)
-
     # ---- saying -----------------------------------------------------------------------------------------------
 
     def skip(self, number: int, on: bool) -> None:
         """Leave a culprit out, or not; its repair is forgotten."""
         with self._alone:
-            self.culprit(number)
+            self.causes.culprit(number)
             self._repaired.pop(number, None)
             self._by_one[number] = on
             self.said += 1
@@ -121,7 +70,7 @@ class Decisions:
     def skip_cause(self, cause: int, on: bool) -> None:
         """Leave out those of a cause that are not repaired, or do not."""
         with self._alone:
-            for number in self.members(cause):
+            for number in self.causes.members(cause):
                 self._by_one.pop(number, None)
             self._by_cause[cause] = on
             self.said += 1
@@ -136,7 +85,7 @@ class Decisions:
 
     def repair(self, number: int, edits: Mapping[int, str | None]) -> None:
         """Put the record, with these texts in its fields, in its place. Raises ReplayError for what cannot be read as its field, and for a record that a resume would refuse."""
-        culprit = _single(self.culprit(number))
+        culprit = _single(self.causes.culprit(number))
         made = Repaired(repaired(culprit.record, edits), dict(edits))
         if self._resuming is not None:
             self._resuming.check_repair(culprit, made.record)
@@ -147,13 +96,13 @@ class Decisions:
     def restore(self, number: int) -> None:
         """Forget a repair."""
         with self._alone:
-            self.culprit(number)
+            self.causes.culprit(number)
             self._repaired.pop(number, None)
             self.said += 1
 
     def defined(self, number: int) -> Function | None:
         """The function that a culprit's operator would be fixed with now; None if there is none."""
-        culprit = self.culprit(number)
+        culprit = self.causes.culprit(number)
         if self._resuming is None or culprit.partition is None or not culprit.operator.form.record_wise:
             return None
         try:
@@ -166,22 +115,19 @@ class Decisions:
 
         Raises ReplayError for a function that is not the notebook's.
         """
-        operator, function = self.culprit(number).operator, self.defined(number) if on else None
+        operator, function = self.causes.culprit(number).operator, self.defined(number) if on else None
         if on and function is None:
             raise ReplayError(f"{operator} has no function that this notebook defines for one record", remedy="In Python: run.resume(fix={operator: function}).")
         with self._alone:
             self._fixes.pop(operator.id, None)
             if function is not None:
                 self._fixes[operator.id] = operator, function
-                for cause, members in enumerate(self._members):
-                    if self._operator_of(cause) == operator.id:
+                for cause in self.causes:
+                    if self.causes.operator(cause).id == operator.id:
                         self._by_cause.pop(cause, None)
-                        for each in members:
+                        for each in self.causes.members(cause):
                             self._by_one.pop(each, None)
             self.said += 1
-
-    def _operator_of(self, cause: int) -> int:
-        return self.culprits.known[self._members[cause][0]].operator.id
 
     # ---- what was said ----------------------------------------------------------------------------------------
 
@@ -192,27 +138,27 @@ class Decisions:
     def replaced(self) -> list[CrashCulprit]:
         """The culprits in whose place another record comes, in the order in which they were found."""
         with self._alone:
-            return [self.culprits.known[number] for number in sorted(self._repaired)]
+            return [self.causes.culprit(number) for number in sorted(self._repaired)]
 
     def of(self, number: int) -> str:
         """What was decided of a culprit."""
         with self._alone:
             if number in self._repaired:
                 return REPAIR
-            cause = self.cause_of(number)
+            cause = self.causes.of(number)
             return self._said(cause, self._by_one.get(number, self._by_cause.get(cause)))
 
     def fix_of(self, number: int) -> Function | None:
         """The function that a culprit's operator is fixed with."""
         with self._alone:
-            found = self._fixes.get(self.culprit(number).operator.id)
+            found = self._fixes.get(self.causes.culprit(number).operator.id)
             return None if found is None else found[1]
 
     def _said(self, cause: int, skip: bool | None) -> str:
         """What becomes of culprits of a cause that are not repaired, by whether somebody said of them, or of their cause, that they are skipped."""
         if skip:
             return SKIP
-        if self._operator_of(cause) in self._fixes:
+        if self.causes.operator(cause).id in self._fixes:
             return FIX
         return SKIP if skip is None and self._all else OPEN
 
@@ -225,16 +171,13 @@ class Decisions:
     def counts(self, cause: int | None = None) -> Counts:
         """How many culprits of a cause, or of all, something was decided of."""
         with self._alone:
-            self._look()
-            causes = range(len(self._members)) if cause is None else [cause]
-            every = [self._counted(each) for each in causes]
+            every = [self._counted(each) for each in (self.causes if cause is None else [cause])]
         return Counts(*(sum(each) for each in zip(*every, strict=True))) if every else Counts(0, 0, 0, 0)
 
     def _counted(self, cause: int) -> Counts:
         """Those of a cause: only what was said of single ones is looked at one by one."""
-        total = len(self._members[cause])
-        repaired = sum(self._cause_of[number] == cause for number in self._repaired)
-        own = [on for number, on in self._by_one.items() if self._cause_of[number] == cause and number not in self._repaired]
+        total, repaired = self.causes.size(cause), len(self.causes.among(cause, self._repaired))
+        own = [self._by_one[number] for number in self.causes.among(cause, self._by_one) if number not in self._repaired]
         found = Counter(self._said(cause, on) for on in own)
         found[self._said(cause, self._by_cause.get(cause))] += total - repaired - len(own)
         return Counts(found[SKIP], repaired, found[FIX], found[OPEN])
@@ -242,22 +185,18 @@ class Decisions:
     def arguments(self) -> dict[str, Any]:
         """``skip``, ``repair`` and ``fix``, as ``run.resume`` takes them. Raises ReplayError if of some culprits nothing was decided."""
         with self._alone:
-            known, decided = self.culprits.known, [self.of(number) for number in range(self._looked())]
+            known, decided = self.causes.culprit, [self.of(number) for number in range(self.causes.culprits)]
             if left := decided.count(OPEN):
                 raise ReplayError(
                     f"Of {counted(left)} that crashed nothing was decided, and the job would crash on {'it' if left == 1 else 'them'} as before",
                     remedy="Skip or repair what is open, or skip all.",
                 )
-            left_out = [known[number] for number, what in enumerate(decided) if what == SKIP]
+            left_out = [known(number) for number, what in enumerate(decided) if what == SKIP]
             # Of an operator that is fixed, run.resume(skip=True) leaves out none: those that are to be are named then.
             skip = True if self._all and not any(each.operator.id in self._fixes for each in left_out) else left_out
-            repair = {known[number]: each.record for number, each in sorted(self._repaired.items())}
+            repair = {known(number): each.record for number, each in sorted(self._repaired.items())}
             given = {"skip": skip, "repair": repair, "fix": dict(self._fixes.values())}
         return {name: what for name, what in given.items() if what} or {"repair": repair}
-
-    def _looked(self) -> int:
-        self._look()
-        return len(self._cause_of)
 
 
 def _single(culprit: CrashCulprit) -> CrashCulprit:
