@@ -23,7 +23,7 @@ from bigdebug.spark.sql.inquiry.judging import ByFunction
 from bigdebug.spark.sql.inquiry.subsets import PROCEDURES
 from bigdebug.spark.sql.inquiry.triable import Told, check_triable
 from bigdebug.spark.sql.inquiry.tried import Tried
-from bigdebug.spark.sql.inquiry.trying import Trials, trying_session
+from bigdebug.spark.sql.inquiry.trying import Trying, trying_session
 from tests.laws.sql_programs import SCHEMAS, Query, Table, queries
 from tests.laws.test_sql_laws import FIXED, World, folder, multiset, sample, some
 
@@ -44,12 +44,12 @@ class Sets:
         candidates = CandidateRows(questions, [self._standing])
         self.size = len(candidates.numbers[0])
         subject = Tried(np.arange(self.size), None, ())
-        self._trials = Trials(catalyst, steps.root, told, candidates.held(catalyst), [subject], ByFunction(Judge(len, whole=True)), False, lambda: None)
+        self._trying = Trying(catalyst, steps.root, told, candidates.held(catalyst), [subject], ByFunction(Judge(len, whole=True)), lambda: None)
         self._names = {source: questions.leaves[source].dataset for source in self._standing}
 
     def given(self, sets: list[BitMap]) -> list[Counter[str]]:
         """What the query gives of each of them, all tried at once."""
-        return [multiset(each.row for each in rows) for rows in self._trials.given(0, sets, False)]
+        return [multiset(each.row for each in rows) for rows in self._trying.given([(0, each) for each in sets], 0, 0)]
 
     def tables(self, chosen: BitMap) -> tuple[Table, ...]:
         """The tables, of those that the query reads only the rows that are chosen."""

@@ -35,8 +35,9 @@ from bigdebug.spark.sql.inquiry.faulty import Found, faulty, of_expected, right
 from bigdebug.spark.sql.inquiry.judging import Test, test_of
 from bigdebug.spark.sql.inquiry.subsets import PROCEDURES
 from bigdebug.spark.sql.inquiry.triable import Told, check_triable, in_batches
+from bigdebug.spark.sql.inquiry.trials import Trials
 from bigdebug.spark.sql.inquiry.tried import Tried
-from bigdebug.spark.sql.inquiry.trying import Trials, trying_session
+from bigdebug.spark.sql.inquiry.trying import Trying, trying_session
 from bigdebug.spark.sql.lineage_frame import LineageFrame
 from bigdebug.spark.sql.plans.reading import PlanOperator
 
@@ -124,7 +125,11 @@ class FrameLocalizing:
         catalyst, settled = trying_session(self._questions.catalyst), self._settled()
         told, held = Told(catalyst, root), candidates.held(catalyst)
         rows = [Tried(numbers, row, settled, self._key) for numbers, row in zip(candidates.numbers, found.rows)]
-        return rows, lambda test: Trials(catalyst, root, told, held, rows, test, self._raises, self._budget.check, not self._budget.shown)
+
+        def trials(test: Test) -> Trials:
+            return Trials(Trying(catalyst, root, told, held, rows, test, self._budget.check, not self._budget.shown), rows, test, self._raises)
+
+        return rows, trials
 
     def _seen(self, found: Found, root: PlanOperator, tests: Sequence[Test], strange: Collection[int], told: str | None) -> Seen:
         said = [test.said(row) if isinstance(test, ByExpectation) and row is not None else "" for test, row in zip(tests, found.rows)]
