@@ -6,26 +6,20 @@ import logging
 import random
 import threading
 import time
-from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from bigdebug.datasets.collectors import Answer, Collector, Message
+from bigdebug.datasets.collectors import Answer, Collector
 from bigdebug.datasets.model import Process
+from bigdebug.datasets.outbox import Outbox
 from bigdebug.datasets.posting import DEADLINE, Post
 from bigdebug.datasets.spool import Claim, Spool, Waiting
 from bigdebug.errors import DatasetsError
 
 log = logging.getLogger("bigdebug")
 
-_HELD = 1_000
-"""Processes that are held in memory while the spool cannot be written."""
-
 _AHEAD = 1_000
 """Of many processes, those that are laid down before those that wait are sent."""
-
-_FIRST = "START"
-"""The sort of message that tells of a beginning."""
 
 _LEASE = 8
 """Deadlines for which a run is this process's to send."""
@@ -79,15 +73,10 @@ class Sender:
         self._deadline = deadline
         self._pace = pace or Pace()
         self._chance = random.Random()
-        self._held: deque[tuple[str, list[Message]]] = deque()
-        self._running: dict[str, dict[str, int]] = {}
-        """What was told of processes that have not ended: a hash for each sort of message."""
-        self._telling, self._laying = threading.Lock(), threading.Lock()
-        self._is_apart = False
-        """Whether the spool could not be written last: then the thread that sends tries it, and nobody else waits for it."""
+        self._outbox = Outbox(spool, collector, self._say)
         self._turn = threading.Condition()
         self._asked, self._answered, self._over = 0, -1, False
-        self._taken = self._left_out = self._failures = 0
+        self._taken = self._failures = 0
         self._rests_until = 0.0
         self._claim: Claim | None = None
         """What is being sent."""
@@ -97,14 +86,9 @@ class Sender:
 
     def send(self, process: Process) -> None:
         """Tell of a process, soon. Never raises, and never waits for the collector: takes what laying it down takes, some 0.3 ms of 16 columns."""
-        with self._telling:
-            try:
-                self._held.append((process.id, self._new(process)))
-            except Exception as trouble:  # what is recorded must not fail for what is told of it
-                self._left_out += 1
-                log.warning("bigdebug cannot tell %s of a process: %s", self.collector.name, type(trouble).__name__)
-        if not self._is_apart:
-            self._lay_down()
+        self._outbox.hold(process)
+        if not self._outbox.is_apart:
+            self._outbox.lay_down()
         self._ask()
 
     def send_all(self, processes: Iterable[Process], seconds: float | None = None) -> Sending:
@@ -127,8 +111,7 @@ class Sender:
         if not self._over and not self._thread.is_alive():
             trouble = "nothing is sent any more, for the thread that sends has ended"
         trouble = trouble or (f"of the last refused: {waiting.why}" if waiting.why else "")
-        held = sum(len(messages) for _, messages in list(self._held))
-        return Sending(self.collector.name, self._taken, waiting.messages + held, waiting.refused, self._left_out, trouble)
+        return Sending(self.collector.name, self._taken, waiting.messages + self._outbox.messages, waiting.refused, self._outbox.left_out, trouble)
 
     def again(self) -> None:
         """Send all that waits and all that was refused now: the collector was mended."""
@@ -155,7 +138,7 @@ class Sender:
 
     def close(self, seconds: float = 2.0) -> None:
         """Send what the collector takes within the seconds; what is left waits on disk for the next session."""
-        self._lay_down()
+        self._outbox.lay_down()
         self.flush(seconds)
         with self._turn:
             self._over = True
@@ -166,32 +149,6 @@ class Sender:
                 self._spool.release(claim, time.time(), failed=True)
             except DatasetsError as trouble:
                 self._say(trouble.what)
-
-    def _new(self, process: Process) -> list[Message]:
-        """What has not been told of the process while it was running: that it began is told once, the rest when it is something else."""
-        told = self._running.pop(process.id, {})
-        messages = list(self.collector.tell(process))
-        if process.status == "running":
-            self._running[process.id] = told | {sort: hash(body) for sort, body in messages}
-        return [(sort, body) for sort, body in messages if sort not in told or (sort != _FIRST and told[sort] != hash(body))]
-
-    def _lay_down(self) -> None:
-        """Put what is held into the spool, in order. What there is no place for is left out, and said once."""
-        with self._laying:
-            try:
-                while self._held:
-                    run, messages = self._held[0]
-                    if messages and not self._spool.put(self.collector.queue, run, messages):
-                        self._left_out += 1
-                        self._say(f"{self.collector.name} has not taken so much that the spool {self._spool.path} takes no more for it")
-                    self._held.popleft()
-                self._is_apart = False
-            except DatasetsError as trouble:
-                self._is_apart = True
-                self._say(trouble.what)
-                while len(self._held) > _HELD:
-                    self._held.popleft()
-                    self._left_out += 1
 
     def _ask(self) -> None:
         with self._turn:
@@ -214,7 +171,7 @@ class Sender:
 
     def _step(self, post: Post) -> float:
         """Send what is due of one run; seconds to wait before the next."""
-        self._lay_down()
+        self._outbox.lay_down()
         if (rest := self._rests_until - time.monotonic()) > 0:
             return rest
         try:
