@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from bigdebug.datasets.everything import Remembering
 from bigdebug.datasets.home import REMEDY
 from bigdebug.datasets.migrations import migrate
+from bigdebug.datasets.remembering import Remembering
 from bigdebug.errors import BigdebugError, CorruptStoreError, StoreError
 
 PATIENCE = 0.5

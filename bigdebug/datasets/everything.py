@@ -1,7 +1,4 @@
-"""The graph, read at once: for walks that go far. Some 10 ms for 10,000 edges, where a question takes a tenth of a millisecond a step.
-
-What was read stays with the connection until anybody writes to the store.
-"""
+"""The graph, read at once: for walks that go far. Some 10 ms for 10,000 edges, where a question takes a tenth of a millisecond a step."""
 
 from __future__ import annotations
 
@@ -15,9 +12,6 @@ from typing import Any
 from bigdebug.datasets.ends import ENDS, RESULT
 from bigdebug.datasets.everystep import NONE, EverySteps, in_order
 from bigdebug.datasets.uses import UNKNOWN
-
-_KEPT = 250_000
-"""Edges and passages of flows up to which they are kept: some 60 MB."""
 
 _FEW = 32
 """Edges of a dataset up to which they are gone through for those of a column."""
@@ -40,31 +34,6 @@ Use = tuple[int, int, str, str, int]
 """By which flow, for which column of which dataset, how, and whether that is the result of a query."""
 
 _Edge = tuple[int, int, str, int, str, str]
-
-
-class Remembering(sqlite3.Connection):
-    """A connection that keeps what was read of the whole graph, and of which version of the store. It is closed when nobody has it any more: the graph has, so that takes a collection."""
-
-    version: tuple[int, int] = (-1, -1)
-    everything: Everything | None = None
-
-    def __del__(self) -> None:
-        self.close()
-
-
-def everything(db: sqlite3.Connection) -> Everything:
-    """The graph as it is now; each part of it is read when it is first asked about."""
-    if not isinstance(db, Remembering):
-        return Everything(db)
-    version = (db.execute("PRAGMA data_version").fetchone()[0], db.total_changes)
-    if db.everything is None or db.version != version or db.everything.size > _KEPT:
-        db.everything, db.version = Everything(db), version
-    return db.everything
-
-
-def is_held(db: sqlite3.Connection) -> bool:
-    """Whether the graph as it is now was read for another question."""
-    return isinstance(db, Remembering) and db.everything is not None and everything(db).size > 0
 
 
 class Everything:

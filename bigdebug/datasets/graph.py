@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from bigdebug.datasets.ends import ENDS, RESULT, ending
 from bigdebug.datasets.everystep import Step, in_order
-from bigdebug.datasets.everything import everything, is_held
+from bigdebug.datasets.remembering import everything, is_held
 from bigdebug.datasets.steps import Steps
 from bigdebug.datasets.uses import DIRECT, IDENTITY, UNKNOWN
 

@@ -13,10 +13,11 @@ from typing import Any
 
 from bigdebug.datasets.answers import Answer
 from bigdebug.datasets.ends import RESULT, ending
-from bigdebug.datasets.everything import Everything, Use, everything, is_held
+from bigdebug.datasets.everything import Everything, Use
 from bigdebug.datasets.graph import flows, reach
 from bigdebug.datasets.matching import Meant
 from bigdebug.datasets.model import Dataset
+from bigdebug.datasets.remembering import everything, is_held
 from bigdebug.datasets.rows import datasets_of, moment
 from bigdebug.datasets.steps import FAR
 from bigdebug.datasets.uses import IDENTITY, UNKNOWN

@@ -8,7 +8,8 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 from bigdebug.datasets.ends import RESULT, ending
 from bigdebug.datasets.everystep import Step
-from bigdebug.datasets.everything import Everything, everything, is_held
+from bigdebug.datasets.everything import Everything
+from bigdebug.datasets.remembering import everything, is_held
 
 Column = tuple[int, str]
 """The number of a dataset, and a column of it; all of it, if that has no name."""

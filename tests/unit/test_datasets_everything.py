@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bigdebug.datasets.everything import everything, is_held
 from bigdebug.datasets.model import Access, ColumnEdge, Dataset, Process
 from bigdebug.datasets.naming import of_path, of_session, of_table
 from bigdebug.datasets.questions import Datasets
+from bigdebug.datasets.remembering import everything, is_held
 from bigdebug.datasets.store import DatasetStore
 from bigdebug.errors import BigdebugError
 
