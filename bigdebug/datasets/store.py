@@ -17,23 +17,14 @@ from pathlib import Path
 from time import monotonic, sleep
 
 from bigdebug.datasets import owners, rows
-from bigdebug.datasets.connecting import (
-    LockedStoreError,
-    ReadOnlyStoreError,
-    connected,
-    copied,
-    damaged,
-    file_at,
-    in_memory,
-    named,
-    wrong_in,
-)
-from bigdebug.datasets.home import FILE, default_store, make_private
+from bigdebug.datasets.connecting import LockedStoreError, ReadOnlyStoreError, damaged, in_memory, named, wrong_in
+from bigdebug.datasets.home import FILE, default_store
 from bigdebug.datasets.model import Process
 from bigdebug.datasets.retention import Retention, retain
 from bigdebug.datasets.secrets import Secrets
 from bigdebug.datasets.spelling import stored
-from bigdebug.errors import CorruptStoreError, StoreError
+from bigdebug.datasets.storefile import StoreFile
+from bigdebug.errors import StoreError
 
 log = logging.getLogger("bigdebug")
 
@@ -54,17 +45,13 @@ class DatasetStore:
     """
 
     def __init__(self, path: Path | None = None, secrets: Secrets | None = None, retention: Retention | None = None) -> None:
-        self.path = default_store() if path is None else path.absolute()
+        self._file = StoreFile(default_store() if path is None else path.absolute())
         self.secrets = Secrets() if secrets is None else secrets
         self.retention = Retention.of_environment() if retention is None else retention
-        self._alone = threading.RLock()
-        self._db: sqlite3.Connection | None = None
-        self._file: tuple[int, int] | None = None
-        """Which file is open, whatever it is called by now."""
+        self._alone = self._file.alone
         self._waiting: list[Process] = []
         self._written = 0
         self._locked = False
-        self._lost = ""
         self._kept: list[Process] = []
         """What is in memory alone."""
         self._rests_until = 0.0
@@ -85,11 +72,12 @@ class DatasetStore:
                     "There is no store of datasets", value=str(store.path),
                     remedy="Run a job after bigdebug.attach(spark) or %load_ext bigdebug, or name another store.",
                 )
-        try:
-            store._db = store._opened()
-        except ReadOnlyStoreError:
-            store._db, store._file = copied(store.path), None
+        store._file.open_to_be_asked()
         return store
+
+    @property
+    def path(self) -> Path:
+        return self._file.path
 
     @property
     def trouble(self) -> str:
@@ -99,7 +87,7 @@ class DatasetStore:
                 count = len(self._waiting)
                 waiting = "1 process waits" if count == 1 else f"{count:,} processes wait"
                 return f"Another process keeps the store {self.path} locked; {waiting} to be written."
-            return self._lost
+            return self._file.lost
 
     # ---- recording --------------------------------------------------------------------------------------------
 
@@ -126,9 +114,7 @@ class DatasetStore:
                 self._timer = None
             if self._waiting:
                 log.warning("bigdebug: %s What waits is lost when this program ends.", self.trouble)
-            if self._db is not None and not self._lost:
-                self._db.close()
-                self._db = None
+            self._file.close()
 
     def _left(self) -> int:
         """How many processes wait after one more try."""
@@ -142,7 +128,7 @@ class DatasetStore:
         rests = monotonic() < self._rests_until
         if self._locked and rests:
             return
-        if self._lost and not rests:
+        if self._file.lost and not rests:
             self._try_again()
         at_once = _AT_ONCE
         while self._waiting:
@@ -154,7 +140,7 @@ class DatasetStore:
                 self._rest(_SOON)
                 return
             except StoreError as trouble:
-                if not self._lost:
+                if not self._file.lost:
                     self._go_on_in_memory(trouble)
                     continue
                 log.error("bigdebug could not record %d processes: %s", len(batch), trouble)
@@ -166,7 +152,7 @@ class DatasetStore:
                 del self._waiting[:1]  # nor is it kept, for the file would not take it either
                 continue
             self._locked = False
-            self._kept += batch if self._lost else []
+            self._kept += batch if self._file.lost else []
             del self._waiting[: len(batch)]
 
     def _rest(self, seconds: float) -> None:
@@ -183,68 +169,29 @@ class DatasetStore:
 
     def _try_again(self) -> None:
         """Write what is in memory alone into the file, if that can be written by now."""
-        memory, lost = self._db, self._lost
-        self._db, self._lost = None, ""
         try:
-            for start in range(0, len(self._kept), _AT_ONCE):
-                self._write(self._kept[start : start + _AT_ONCE])
+            with self._file.going_back():
+                for start in range(0, len(self._kept), _AT_ONCE):
+                    self._write(self._kept[start : start + _AT_ONCE])
         except StoreError:
-            self._db, memory, self._lost = memory, self._db, lost
             self._rest(_LATER)
         else:
             self._kept.clear()
-        if memory is not None:
-            memory.close()
 
     def _write(self, batch: list[Process]) -> None:
-        with self._transaction() as db:
+        with self._file.transaction() as db:
             for process in batch:
                 rows.write(db, process)
         before, self._written = self._written, self._written + len(batch)
         if before == 0 or before // _RETAINED_EACH != self._written // _RETAINED_EACH:
             try:
-                retain(self._transaction, self.retention)
+                retain(self._file.transaction, self.retention)
             except LockedStoreError:  # there is time for it later
                 log.debug("bigdebug did not look for old processes: another one was writing")
 
     def _go_on_in_memory(self, trouble: StoreError) -> None:
-        """From now on what is recorded is kept in memory, beside what can still be read of the file."""
-        if self._db is not None:
-            self._db.close()
-        self._db, beside = in_memory(), ""
-        if not isinstance(trouble, CorruptStoreError):
-            with suppress(StoreError):
-                self._db, beside = copied(self.path), ", beside what the file holds,"
-        self._lost = f"{trouble} What this session does is kept in memory{beside} until it ends."
+        self._file.go_on_in_memory(trouble)
         self._rest(_LATER)
-        log.warning("bigdebug: %s", self._lost)
-
-    def _opened(self) -> sqlite3.Connection:
-        self._file = file_at(self.path)
-        return connected(self.path)
-
-    def _let_go(self) -> None:
-        """Close a file that somebody took away, or put another in the place of: what is written to it now is lost, and nobody else reads it."""
-        if self._db is not None and not self._lost and self._file is not None and file_at(self.path) != self._file:
-            self._db.close()
-            self._db = self._file = None
-
-    @contextmanager
-    def _transaction(self) -> Iterator[sqlite3.Connection]:
-        with self._alone, named(self.path):
-            self._let_go()
-            if self._db is None:
-                make_private(self.path)
-                self._db = self._opened()
-            db = self._db
-            db.execute("BEGIN IMMEDIATE")
-            try:
-                yield db
-                db.execute("COMMIT")
-            except BaseException:
-                if db.in_transaction:
-                    db.execute("ROLLBACK")
-                raise
 
     # ---- asking -----------------------------------------------------------------------------------------------
 
@@ -252,19 +199,16 @@ class DatasetStore:
     def reading(self) -> Iterator[sqlite3.Connection]:
         """The database as it is at one moment, with all that was recorded here. Raises StoreError if it cannot be read."""
         with self._alone, named(self.path):
-            if self._db is not None and self._db.in_transaction:  # a question within one
-                yield self._db
+            if self._file.db is not None and self._file.db.in_transaction:  # a question within one
+                yield self._file.db
                 return
             self._drain()
-            self._let_go()
-            if self._db is None and self.path.is_file():
-                try:
-                    self._db = self._opened()
-                except ReadOnlyStoreError as trouble:
-                    self._go_on_in_memory(trouble)
-            if self._db is not None:
-                self._lose()
-            db = self._db or in_memory()
+            try:
+                self._file.look()
+            except ReadOnlyStoreError as trouble:
+                self._go_on_in_memory(trouble)
+            self._lose()
+            db = self._file.db or in_memory()
             db.execute("BEGIN")
             try:
                 yield db
@@ -279,8 +223,8 @@ class DatasetStore:
     def _lose(self) -> None:
         """Note what nobody runs any more."""
         with suppress(StoreError):  # another one is writing: it is noted with the next question
-            if self._db is not None and (sessions := owners.dead(self._db)):
-                with self._transaction() as db:
+            if self._file.db is not None and (sessions := owners.dead(self._file.db)):
+                with self._file.transaction() as db:
                     owners.lose(db, sessions)
 
     def process(self, identity: str) -> Process | None:

@@ -372,7 +372,7 @@ def test_what_a_session_left_running_when_it_died_is_lost_and_what_runs_is_not(s
 
 def test_another_process_that_has_its_number_by_now_is_not_taken_for_it(store: DatasetStore) -> None:
     store.record(replace(SALE, status="running", ended=None))
-    with store._transaction() as db:
+    with store._file.transaction() as db:
         db.execute("UPDATE owner SET born = '1'")
     assert [process.status for process in store.each()] == ["lost"]
     store.record(SALE)  # it was told again how it ended
@@ -381,7 +381,7 @@ def test_another_process_that_has_its_number_by_now_is_not_taken_for_it(store: D
 
 def test_of_other_machines_nothing_is_known(store: DatasetStore) -> None:
     store.record(replace(SALE, status="running", ended=None))
-    with store._transaction() as db:
+    with store._file.transaction() as db:
         db.execute("UPDATE owner SET host = 'elsewhere', pid = 1, born = '1'")
     assert [process.status for process in store.each()] == ["running"]
 
