@@ -1,5 +1,5 @@
-"""Catalyst: Spark's plans over the gateway. With its expressions (``expressions.py``), and what is in both (``trees.py``), the one
-place that knows its classes and their versions.
+"""Catalyst: Spark's plans over the gateway. With its expressions (``expressions.py``, ``windows.py``), and what is in both
+(``trees.py``), the one place that knows its classes and their versions.
 
 What it executed, ``finished.py`` knows.
 """
@@ -21,13 +21,14 @@ from bigdebug.errors import TooLargeError
 from bigdebug.spark.bars import counted
 from bigdebug.spark.sql.plans.expressions import Expr, Node
 from bigdebug.spark.sql.plans.trees import Trees
+from bigdebug.spark.sql.plans.windows import Windows
 
 _SCAN = "org.apache.spark.sql.execution.FileSourceScanExec"
 
 _OPTIMIZER = "org.apache.spark.sql.catalyst.optimizer"
 
 
-class Catalyst(Trees):
+class Catalyst(Trees, Windows):
     """Reads and makes plans for one SparkSession. A call of the JVM takes 0.1 to 0.3 ms; plans are small."""
 
     def __init__(self, spark: Any, jsession: Any = None) -> None:

@@ -1,6 +1,6 @@
 """Expressions: Spark's expressions over the gateway, read and made. The one place that knows their classes and versions.
 
-What is in them, ``trees.py`` tells.
+Window functions are in ``windows.py``, and what is in an expression ``trees.py`` tells.
 """
 
 from __future__ import annotations
@@ -250,48 +250,6 @@ class Expressions:
         named = self._expressions.CreateMap(self.seq(texts), False) if texts else self._literals.default(self.jvm.org.apache.spark.sql.types.DataType.fromDDL("MAP<STRING, STRING>"))
         return self._expressions.RaiseError(self._literals.apply(error), named, like.dataType())
 
-    # ---- window functions -------------------------------------------------------------------------------------
-
-    def window(self, function: Expr, partition: Sequence[Expr], order: Sequence[Expr], frame: Any) -> Expr:
-        spec = self._expressions.WindowSpecDefinition(self.seq(partition), self.seq(order), frame)
-        return self._expressions.WindowExpression(function, spec)
-
-    def ascending(self, expression: Expr) -> Expr:
-        """An order, NULLs first."""
-        return self._expressions.SortOrder(expression, self._object("Ascending"), self._object("NullsFirst"), self.seq([]))
-
-    def row_number(self) -> Expr:
-        return self._expressions.RowNumber()
-
-    def minimum(self, expression: Expr) -> Expr:
-        return self._expressions.aggregate.Min(expression).toAggregateExpression()
-
-    def maximum(self, expression: Expr) -> Expr:
-        return self._expressions.aggregate.Max(expression).toAggregateExpression()
-
-    def rows_so_far(self) -> Any:
-        """The frame of ranks: all rows up to this one."""
-        return self._expressions.SpecifiedWindowFrame(self._object("RowFrame"), self._object("UnboundedPreceding"), self._object("CurrentRow"))
-
-    def ties(self) -> Any:
-        """The frame of the rows that the order does not tell from this one."""
-        return self._expressions.SpecifiedWindowFrame(self._object("RangeFrame"), self._object("CurrentRow"), self._object("CurrentRow"))
-
-    def moved(self, order: Expr, offset: Expr, zone: str) -> Expr | None:
-        """The value at which a frame over ranges begins or ends: that of its only order, moved as Spark moves it. None for decimals, which do not overflow there."""
-        e, value = self._expressions, order.child()
-        by = e.UnaryMinus(offset) if str(order.direction().sql()) == "DESC" else offset
-        kind, step = (str(each.dataType().typeName()) for each in (value, by))
-        if kind.startswith("decimal"):
-            return None
-        if kind == "date" and step == "integer":
-            return e.DateAdd(value, by)
-        if kind == "date":
-            return e.DateAddYMInterval(value, by) if _is_of_months(step) else e.DateAdd(value, e.ExtractANSIIntervalDays(by))
-        if kind.startswith("timestamp"):
-            return (e.TimestampAddYMInterval if _is_of_months(step) else e.TimestampAddInterval)(value, by, self.some(zone))
-        return e.Add(value, by)
-
     def _object(self, name: str) -> Any:
         """An object of the expressions' package."""
         return getattr(getattr(self._expressions, f"{name}$"), "MODULE$")
@@ -304,10 +262,6 @@ class Expressions:
     def _nothing(self) -> Any:
         """Scala's None."""
         return getattr(getattr(self.jvm.scala, "None$"), "MODULE$")
-
-
-def _is_of_months(kind: str) -> bool:
-    return "month" in kind or "year" in kind
 
 
 def _is_plain(expression: Expr) -> bool:
