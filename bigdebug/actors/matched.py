@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -12,7 +13,7 @@ from bigdebug.errors import SourceChangedError, UntraceableError
 from bigdebug.trace.across.opened import pieces
 from bigdebug.trace.positions import Positions
 
-Lines = Sequence[bytes]
+Lines = Sequence[Hashable]
 
 MOST = 512 << 20
 """Bytes of a file that are looked through for lines: they are in memory then, and each takes some 60 bytes more."""
@@ -22,8 +23,15 @@ class Unmatched(Exception):
     """What was promised of a program is not so; says why, behind its name."""
 
 
-def lines_in(path: str) -> list[bytes]:
-    """The lines of a file, without their ends; of a compressed one, those within. Raises Unmatched if there is none."""
+class Looked(NamedTuple):
+    """The lines of a file: ``ended``, as programs tell them apart, to which a line ends by ``\\n``; and ``bare``, without their ends. There are as many of both."""
+
+    ended: Lines
+    bare: Lines
+
+
+def lines_in(path: str) -> Looked:
+    """The lines of a file; of a compressed one, those within. Raises Unmatched if there is none."""
     found, size = [], 0
     try:
         for piece in pieces(path, "utf-8"):
@@ -31,9 +39,31 @@ def lines_in(path: str) -> list[bytes]:
             if size > MOST:
                 raise Unmatched(f"read or wrote {path}, which has more than {MOST >> 20:,} MiB to look through")
             found.append(piece)
-        return b"".join(found).splitlines()
+        return _looked(b"".join(found))
     except (SourceChangedError, UntraceableError) as problem:
         raise Unmatched(f"read or wrote {path}, whose lines cannot be read ({problem.what})") from problem
+
+
+def _looked(text: bytes) -> Looked:
+    """A carriage return at the end of what a program takes for a line is a part of that; one within makes two lines of it, which go together, and each is told apart by both and its number."""
+    bare = text.splitlines()
+    if b"\r" not in text:
+        return Looked(bare, bare)
+    return Looked([line for record in text.removesuffix(b"\n").split(b"\n") for line in _within(record)], bare)
+
+
+def _within(record: bytes) -> list[Hashable]:
+    count = len(record.splitlines())
+    return [record] if count < 2 else [(record, n) for n in range(count)]
+
+
+def matched(lineage: str, read: Sequence[Looked], written: Sequence[Looked]) -> tuple[Associations, int]:
+    """The associations of a program, by what is promised of it, and how many lines may be of several. Raises Unmatched. Lines whose ends it changed are found without these."""
+    match = MATCHES[lineage]
+    try:
+        return match([line for each in read for line in each.ended], [line for each in written for line in each.ended])
+    except Unmatched:
+        return match([line for each in read for line in each.bare], [line for each in written for line in each.bare])
 
 
 def numbered(read: Lines, written: Lines) -> tuple[Associations, int]:
@@ -81,7 +111,7 @@ MATCHES: dict[str, Callable[[Lines, Lines], tuple[Associations, int]]] = {"lines
 
 def _codes(read: Lines, written: Lines) -> tuple[Positions, Positions]:
     """Numbers of the lines: equal ones have the same."""
-    known: dict[bytes, int] = {}
+    known: dict[Hashable, int] = {}
     taken, given = (np.array([known.setdefault(line, len(known)) for line in lines], np.int64) for lines in (read, written))
     return taken, given
 

@@ -12,7 +12,7 @@ from typing import Any, Literal
 from bigdebug.actors.actor import Home
 from bigdebug.actors.associations import Associations, all_of_all
 from bigdebug.actors.files import rows_of
-from bigdebug.actors.matched import MATCHES, Unmatched, lines_in
+from bigdebug.actors.matched import MATCHES, Looked, Unmatched, lines_in, matched
 from bigdebug.actors.places import located
 from bigdebug.actors.protocol import SAYS, say
 from bigdebug.actors.stamping import Stamper, stamping
@@ -35,7 +35,7 @@ def program(
     ``lineage`` is what is known of it: "lines", that its n-th line was made of the n-th; "filter", that it leaves out lines (grep, head, uniq); "content", that each line was there
     before (sort, shuf, sort -u); "protocol", that it says itself what it made of what (see ``protocol``); "whole", nothing: then each file was made of all files. What was promised is
     looked for in the files afterwards, which takes a second or so for a million lines; if it is not so, the files are traced as wholes, and it is said. Raises
-    CalledProcessError if the program fails and ``check`` is on.
+    CalledProcessError if the program fails and ``check`` is on; off, a status is no failure to whoever calls it (``diff``), and a note tells of it.
     """
     if lineage not in ("whole", "protocol", *MATCHES):
         raise ActorError("Nobody knows this lineage of a program", value=lineage, remedy=f"It is one of whole, protocol, {', '.join(MATCHES)}.")
@@ -53,12 +53,13 @@ def program(
         before, stamps = _Before(in_place if lineage in MATCHES else ()), {path: take(path) for path in in_place}
         with stamping([path for path in taken if path not in given]) as others:
             done = _run(argv, stdin, stdout, options)
-        if done.returncode:
+        if done.returncode and (check or lineage == "protocol"):
             actor.abandon(f"it ended with status {done.returncode}")
         elif lineage == "protocol":
             _commit_said(actor, said, options.get("cwd"))
         else:
-            _commit(actor, called, lineage, taken, given, {**stamps, **others}, before)
+            ended = [f"{called} ended with status {done.returncode}: what it wrote may not be all that it was to write"] if done.returncode else []
+            _commit(actor, called, lineage, taken, given, {**stamps, **others}, before, ended)
     if check:
         done.check_returncode()
     return done
@@ -81,7 +82,7 @@ class _Before:
     def __init__(self, paths: Iterable[str]) -> None:
         self._lines = {path: _tried(path) for path in paths}
 
-    def lines(self, path: str) -> list[bytes]:
+    def lines(self, path: str) -> Looked:
         """Raises Unmatched."""
         found = self._lines[path] if path in self._lines else lines_in(path)
         if isinstance(found, Unmatched):
@@ -89,7 +90,7 @@ class _Before:
         return found
 
 
-def _tried(path: str) -> list[bytes] | Unmatched:
+def _tried(path: str) -> Looked | Unmatched:
     try:
         return lines_in(path)
     except Unmatched as broken:
@@ -106,27 +107,27 @@ def _run(argv: Sequence[Path], stdin: Path | None, stdout: Path | None, options:
 
 
 def _commit(
-    actor: Steady, name: str, lineage: str, taken: Sequence[str], given: Sequence[str], stamps: dict[str, FileStamp | None], before: _Before,
+    actor: Steady, name: str, lineage: str, taken: Sequence[str], given: Sequence[str], stamps: dict[str, FileStamp | None], before: _Before, ended: Sequence[str],
 ) -> None:
-    """Find what was promised in the files, and commit that, or the files as wholes."""
+    """Find what was promised in the files, and commit that, or the files as wholes. ``ended`` says what is to be told of its end."""
     missing = [path for path in given if not mode_of(path)]
     given = [path for path in given if path not in missing]
-    why = [f"{name} did not write {path}" for path in missing]
+    why = [*ended, *(f"{name} did not write {path}" for path in missing)]
     associations: Associations
     if lineage == "whole":
         why.append(f"{name} is traced file by file: each was made of all that it read")
         return _commit_wholes(actor, taken, given, stamps, why)
     try:
         read, written = [before.lines(path) for path in taken], [lines_in(path) for path in given]
-        associations, unsure = MATCHES[lineage]([line for lines in read for line in lines], [line for lines in written for line in lines])
+        associations, unsure = matched(lineage, read, written)
     except Unmatched as broken:
         why.append(f"{name} {broken}, so it is traced file by file: each was made of all that it read")
         return _commit_wholes(actor, taken, given, stamps, why)
     if unsure:
         why.append(f"{counted(unsure, 'line')} of {name} may be any of several equal ones, and count as made of all of these")
-    inputs = rows_of([Extent(path, Unit.LINE, "text", stamp=stamps[path]) for path in taken], list(map(len, read)))
+    inputs = rows_of([Extent(path, Unit.LINE, "text", stamp=stamps[path]) for path in taken], [len(each.bare) for each in read])
     take = Stamper()
-    outputs = rows_of([Extent(path, Unit.LINE, "text", stamp=take(path)) for path in given], list(map(len, written)))
+    outputs = rows_of([Extent(path, Unit.LINE, "text", stamp=take(path)) for path in given], [len(each.bare) for each in written])
     actor.commit_as(inputs, outputs, associations, tuple(why))
     return None
 

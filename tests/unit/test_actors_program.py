@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bigdebug import actors
-from bigdebug.actors.matched import Unmatched, content, left, numbered
+from bigdebug.actors.matched import Unmatched, content, left, lines_in, numbered
 from bigdebug.errors import ActorError, IncompleteLineageError
 from bigdebug.trace.across.located import Located, Unit
 
@@ -129,17 +129,53 @@ def test_lines_of_a_compressed_file_are_those_within(source, tmp_path):
 def test_a_program_that_fails_does_what_it_does_without(source, tmp_path):
     with pytest.raises(subprocess.CalledProcessError):
         actors.program(["grep", "nothing"], stdin=source, stdout=tmp_path / "out")
-    done = actors.program(["grep", "nothing"], stdin=source, stdout=tmp_path / "out", check=False)
-    assert done.returncode == 1
-    for step in actors.steps():
-        assert "it ended with status 1" in step.incomplete[0]
-        with pytest.raises(IncompleteLineageError):
-            step.backward([])
+    (step,) = actors.steps()
+    assert "it ended with status 1" in step.incomplete[0]
+    with pytest.raises(IncompleteLineageError):
+        step.backward([])
     with pytest.raises(FileNotFoundError):
         actors.program(["no-such-program"])
     with pytest.raises(ActorError, match="whole, protocol, lines"):
         actors.program(["true"], lineage="magic")
     assert actors.program([sys.executable, "-c", "print('x')"], capture_output=True, text=True).stdout == "x\n"
+
+
+def test_a_status_that_is_no_failure_to_its_caller_is_told_of(source, tmp_path):
+    (tmp_path / "other").write_bytes(source.read_bytes() + b"more\n")
+    done = actors.program(["diff", str(source), str(tmp_path / "other")], reads=[source, tmp_path / "other"], stdout=tmp_path / "out", check=False)
+    assert done.returncode == 1
+    (step,) = actors.steps()
+    assert told(step.forward([Located.of(str(source), Unit.WHOLE, [0])])) == {str(tmp_path / "out"): [0]}
+    assert step.incomplete[0] == "diff ended with status 1: what it wrote may not be all that it was to write"
+
+
+@pytest.mark.parametrize(
+    ("text", "argv", "lineage", "expected"),
+    [
+        (b"key\r\nzzz\nkey\n", ["sort"], "content", [2, 0, 1]),
+        (b"b\rz\na\rz\n", ["sort"], "content", [2, 3, 0, 1]),
+        (b"key\r\nzzz\nkey\n", ["grep", "-v", "\r"], "filter", [1, 2]),
+        (b"b\nkey\r\na", ["sort"], "content", [2, 0, 1]),
+        (b"b\r\na\r\n", ["tr", "-d", "\r"], "content", [0, 1]),
+    ],
+)
+def test_lines_that_differ_by_a_carriage_return_are_told_apart(tmp_path, text, argv, lineage, expected):
+    (tmp_path / "in").write_bytes(text)
+    actors.program(argv, stdin=tmp_path / "in", stdout=tmp_path / "out", lineage=lineage, env={**os.environ, "LC_ALL": "C"})
+    (step,) = actors.steps()
+    assert [back(step, tmp_path / "out", line) for line in range(len(expected))] == [{str(tmp_path / "in"): [line]} for line in expected]
+    assert not step.incomplete
+
+
+@given(st.lists(st.sampled_from([b"a", b"\r", b"\n", b"\x0b"]), max_size=12).map(b"".join))
+def test_lines_are_counted_alike_whatever_their_ends(tmp_path_factory, text):
+    path = tmp_path_factory.mktemp("lines") / "in"
+    path.write_bytes(text)
+    ended, bare = lines_in(str(path))
+    assert len(ended) == len(bare)
+    for line, alone in zip(ended, bare):
+        record, number = line if isinstance(line, tuple) else (line, 0)
+        assert (record.splitlines() or [b""])[number] == alone
 
 
 LINES = st.lists(st.sampled_from([b"a", b"b", b"c", b"", "א".encode()]), max_size=12)
