@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from bigdebug.agents.guards.policy import Choice, Policy
 from bigdebug.shown import counted
 from bigdebug.spark.crashes import crashed, tell
-from bigdebug.spark.rdd.crashes.blamed import Blamed, iterators
+from bigdebug.spark.rdd.crashes.blamed import Blamed, iterators, told_once
 from bigdebug.spark.rdd.crashes.diagnosis import CrashDiagnosis
 from bigdebug.spark.rdd.crashes.governed import Governed
 from bigdebug.spark.rdd.crashes.resume import Resume
@@ -45,7 +45,7 @@ def _note(recorder: Recorder, run: Run, action: Action, packed: str) -> None:
     stages = {stage.id: stage for stage in run.graph.stages}
     release = partial(_release, recorder, action, {report.stage for report in reports} | _untold(run, action))
     recorder.policies[run.id] = Governed(policy.to_the_end().packed(), release)
-    run.culprits.known += [culprit for r in reports for culprit in blamed.culprits(stages[r.stage], r.partition, r.crashes, ())]
+    run.culprits.known += told_once((culprit for r in reports for culprit in blamed.culprits(stages[r.stage], r.partition, r.crashes, ())), ())
     hidden = sum(report.crashed - len(report.crashes) for report in reports)
     if hidden:
         run.culprits.unknown.append(f"{hidden:,} more crashed than are kept in full.")

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import replace
+from itertools import chain, repeat, takewhile
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -83,6 +84,19 @@ def not_told(found: Sequence[CrashCulprit], early: Sequence[CrashCulprit]) -> li
     return fresh
 
 
+def told_once(found: Iterable[CrashCulprit], known: Iterable[CrashCulprit]) -> list[CrashCulprit]:
+    """Those of the culprits that are not known from another stage. What a program reads twice (a self join) may be computed in two, and its records crash in both at one place: what is decided of the one is decided of the other."""
+    stages: dict[tuple[Any, ...], str] = {}
+    fresh = []
+    for culprit, is_new in chain(zip(known, repeat(False)), zip(found, repeat(True))):
+        if isinstance(culprit.told, Told):
+            stage = stages.setdefault((culprit.place, culprit.again, culprit.told.level(culprit.operator.id)), culprit.told.stage)
+            is_new = is_new and stage == culprit.told.stage
+        if is_new:
+            fresh.append(culprit)
+    return fresh
+
+
 class Told(OfFunction):
     """One of the crashes that a task noted, read when it is asked for: most of thousands never are."""
 
@@ -95,6 +109,15 @@ class Told(OfFunction):
         self._crashes = crashes
         self._number = number
         self._traced: tuple[LineageRDD | None] | None = None
+
+    @property
+    def stage(self) -> str:
+        return self._stage.id
+
+    def level(self, operator: int) -> int:
+        """The operator whose records are counted up to the place of a crash in ``operator``."""
+        before = takewhile(lambda segment: operator not in segment.operators, self._stage.segments)
+        return deque((self._stage.reads, *(segment.operators[-1] for segment in before)), maxlen=1)[0]
 
     @property
     def _crash(self) -> Crash:

@@ -28,7 +28,7 @@ from bigdebug.spark.failing import NOTHING, failed_stages
 from bigdebug.spark.interruption import cancelling
 from bigdebug.spark.jobs import beside, impatient, tagged
 from bigdebug.spark.process import running
-from bigdebug.spark.rdd.crashes.blamed import Blamed, iterators, not_told
+from bigdebug.spark.rdd.crashes.blamed import Blamed, iterators, not_told, told_once
 from bigdebug.spark.rdd.crashes.endings import Endings
 from bigdebug.spark.rdd.sent import working_for
 from bigdebug.trace.culprit import CrashCulprit
@@ -100,10 +100,11 @@ class CrashDiagnosis:
             return self._early or []
         with waiting():
             found = [culprit for each in seen for culprit in self._blamed.culprits(stage, each.partition, each.crashes, each.failed)]
-            found = not_told(found, self._early or [])
+            found = told_once(not_told(found, self._early or []), self._run.culprits.known)
         # Who is interrupted before this asks anew.
         self._last = found
         del partitions[: self._at_once]
+        self._early = []  # of these partitions of this stage alone
         self._at_once *= 4
         self._found = self._found or any(each.total if each.failed is None else each.failed for each in seen)
         if not partitions:
