@@ -107,6 +107,8 @@ class StageFunction:
     operators: tuple[tuple[int, ...], ...] = ()
     ends: int = 0
     """The operators of each segment, and the one that the stage emits for."""
+    branch: int = 0
+    """Which input of that it is."""
     reads: int = 0
     arrives: bool = False
     """The operator whose records it reads; and whether these are its own only here, for nothing of ours computed them."""
@@ -123,6 +125,10 @@ class StageFunction:
             digest = checksum(frame, digest)
             yield frame
         self._commit(split, notes, emitted, digest, time.perf_counter() - started)
+
+    def side(self, operator: int) -> int:
+        """Where the stage meets an operator: 0 where it computes that, else at which of its inputs, counted from 1."""
+        return 0 if any(operator in own for own in self.operators) else 1 + self.branch
 
     def frames(
         self, split: int, incoming: Iterable[Any], notes: Notes, emitted: Emitted, watch: Watch | None = None
@@ -148,7 +154,7 @@ class StageFunction:
         from bigdebug.agents.guards.policy import Deciding, Policy
         from bigdebug.agents.guards.stage import guarded_stage
 
-        notes.guard = Deciding(Policy.unpacked(task.policy, split), self.stage, split, task.attempt)
+        notes.guard = Deciding(Policy.unpacked(task.policy, split), self, split, task.attempt)
         notes.guard.unheard = self.unheard
         return guarded_stage(self, notes.guard)._frames(split, incoming, notes, emitted, watch)
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from pyspark.errors import PySparkException
 
 from tests.spark.test_culprits import culprits_of
 
@@ -55,3 +56,32 @@ def test_a_policy_tells_each_once(dbg: Any) -> None:
     with dbg.capture(on_crash="skip") as capture:
         pairs.join(pairs, 2).collect()
     assert sorted(culprit.record[1] for culprit in capture.latest.culprits) == [*BAD]
+
+
+def test_what_is_said_of_a_record_of_one_input_is_not_said_of_the_other(dbg: Any) -> None:
+    """Keys without a hash, at the same place of both."""
+    one, other = (dbg.context.parallelize([([name], name), (2, name)], 1) for name in ("one", "other"))
+    first, second = culprits_of(dbg, one.join(other, 2).collect)
+    assert [first.record, second.record] == [(["one"], "one"), (["other"], "other")]
+    run = dbg.runs[-1]
+    assert run.resume(skip=[first, second]).result == [(2, ("one", "other"))]
+    for chosen, left in ((first, second), (second, first)):
+        with pytest.raises(PySparkException, match="unhashable"):
+            run.resume(skip=[chosen])
+        assert [culprit.record for culprit in dbg.runs[-1].culprits.failed_of] == [left.record]
+
+
+def test_what_is_said_of_a_record_before_a_shuffle_is_not_said_of_one_behind(dbg: Any) -> None:
+    """The second record of the first partition on one side, the second combiner of the first one on the other."""
+    def add(known: str, more: str) -> str:
+        if more.startswith(("bad", "worse")):
+            raise ValueError(more)
+        return known + more
+
+    sums = dbg.context.parallelize([(0, "a"), (0, "bad"), (0, "worse"), (0, "b")], 2).reduceByKey(add, 1)
+    first = culprits_of(dbg, sums.collect)[0]
+    assert first.record == (0, "bad")
+    run = dbg.runs[-1]
+    assert run.resume(skip=True).result == [(0, "a")]
+    with pytest.raises(PySparkException, match="ValueError: worseb"):
+        run.resume(skip=[first])

@@ -67,12 +67,16 @@ class Raised(NamedTuple):
 
 
 class Place(NamedTuple):
-    """Which crash of a run: the ``nth`` of an operator in a partition while the record at a position was on its way."""
+    """Which crash of a run: the ``nth`` of an operator in a partition while the record at a position was on its way.
+
+    The partition is one of the operator's input ``side`` where records are sent to it from there, counted from 1, and 0 says that it is of its own.
+    """
 
     operator: int
     partition: int
     position: int | None
     nth: int
+    side: int = 0
 
 
 class Crash(NamedTuple):

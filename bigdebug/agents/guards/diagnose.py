@@ -118,7 +118,7 @@ class Diagnose:
         if self.policy is None:
             return Guard(self.dumps, self.most, flight, first)
         policy = replace(Policy.unpacked(self.policy, split), most=self.most, dumps=self.dumps)
-        return Seeking(policy, self.stage.stage, split, flight, first)
+        return Seeking(policy, self.stage, split, flight, first)
 
     def _written(self, split: int, task: int, notes: Notes, emitted: int) -> tuple[bytes, str]:
         """The block, where the driver has to write it, or why there is none."""

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bigdebug.agents.copies import copied_or_same
 from bigdebug.agents.frames import Dumps
@@ -22,6 +22,9 @@ from bigdebug.agents.guards.guard import Guard
 from bigdebug.agents.guards.inflight import NO_RECORD, Instead, crashes_of_calls
 from bigdebug.agents.guards.noted import Noted
 from bigdebug.agents.letters import letter_of, post
+
+if TYPE_CHECKING:
+    from bigdebug.agents.stage import StageFunction
 
 
 class Choice(NamedTuple):
@@ -151,13 +154,14 @@ class Deciding(Guard):
     replaces = True
 
     def __init__(
-        self, policy: Policy, stage: str, partition: int, attempt: int, flight: Flight | None = None, first: Callable[[Noted], None] | None = None,
+        self, policy: Policy, stage: StageFunction, partition: int, attempt: int, flight: Flight | None = None, first: Callable[[Noted], None] | None = None,
     ) -> None:
         super().__init__(policy.dumps, policy.most, flight, first)
         self._policy = policy
+        self._stage = stage
         self._partition = partition
         self._seen: Counter[tuple[int, int | None]] = Counter()
-        self._letters = None if policy.letters is None else Path(policy.letters) / f"{stage}-{partition}-{attempt}.jsonl"
+        self._letters = None if policy.letters is None else Path(policy.letters) / f"{stage.stage}-{partition}-{attempt}.jsonl"
         self._functions: dict[bytes, Callable[[Any], Any]] = {}
         self._expected: dict[int, Expected] = {}
         self.met: list[Place] = []
@@ -167,7 +171,8 @@ class Deciding(Guard):
 
     def expected(self, operator: int) -> Expected:
         if operator not in self._expected:
-            own = [(place, each) for place, each in self._policy.known.items() if place[:2] == (operator, self._partition)]
+            here = operator, self._partition, self._stage.side(operator)
+            own = [(place, each) for place, each in self._policy.known.items() if (place.operator, place.partition, place.side) == here]
             known = [Known(place, each.record, each.text, None if each.raised is None else elsewhere(each.raised)) for place, each in own]
             self._expected[operator] = Expected(known, self.dumps, self._policy.moves(operator, self._partition))
         return self._expected[operator]

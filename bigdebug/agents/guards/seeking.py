@@ -12,6 +12,7 @@ from bigdebug.agents.guards.flight import Flight, WorkerEnded
 from bigdebug.agents.guards.inflight import NO_RECORD, Instead, crashes_of_calls
 from bigdebug.agents.guards.noted import Noted
 from bigdebug.agents.guards.policy import Deciding, Policy
+from bigdebug.agents.stage import StageFunction
 
 
 class Seeking(Deciding):
@@ -22,7 +23,7 @@ class Seeking(Deciding):
 
     decides = False
 
-    def __init__(self, policy: Policy, stage: str, partition: int, flight: Flight | None = None, first: Callable[[Noted], None] | None = None) -> None:
+    def __init__(self, policy: Policy, stage: StageFunction, partition: int, flight: Flight | None = None, first: Callable[[Noted], None] | None = None) -> None:
         super().__init__(replace(policy, letters=None), stage, partition, 0, flight, first)
         self.failed: list[int] = []
         """Which of the crashes that are kept in full the run failed of."""

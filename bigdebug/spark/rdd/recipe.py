@@ -126,7 +126,7 @@ class Recipe:
         ends = self.stage.ends if self.stage.feeds is None else self.stage.feeds
         return replace(
             self.function, segments=tuple(run for _, run in pieces), emission=emission, internal=internal,
-            operators=tuple(segment.operators for segment, _ in pieces), ends=ends,
+            operators=tuple(segment.operators for segment, _ in pieces), ends=ends, branch=self.stage.branch,
         )
 
     def again(self) -> Again:

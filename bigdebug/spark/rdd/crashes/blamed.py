@@ -37,7 +37,8 @@ class Blamed:
         """Those of a partition of a stage, of all of which the crashes are told, in order. The run ``failed`` of these, None of all: it went on from the others."""
         seen: Counter[tuple[int, int | None]] = Counter()
         for number, (operator, position, again) in enumerate(crashes.places()):
-            place = Place(operator, partition, position, seen[operator, position])
+            side = 0 if operator in stage.operators else 1 + stage.branch
+            place = Place(operator, partition, position, seen[operator, position], side)
             spared = failed is not None and number not in failed
             yield CrashCulprit(Told(self, stage, partition, crashes, number), self._run.graph[operator], partition, place, again, spared=spared)
             seen[operator, position] += not again

@@ -169,7 +169,7 @@ class Decisions:
 
 def _by_record(place: Place, chosen: Chosen) -> tuple[Any, ...]:
     """What tells a crash from others where positions do not."""
-    return place.operator, place.partition, chosen.record, chosen.text
+    return place.operator, place.partition, place.side, chosen.record, chosen.text
 
 
 def renamed(before: Iterable[Operator], now: Iterable[Operator]) -> dict[int, int]:
