@@ -11,7 +11,7 @@ import pytest
 
 import bigdebug
 from bigdebug.cli.main import main
-from bigdebug.errors import IncompleteLineageError
+from bigdebug.errors import IncompleteLineageError, UnknownOperatorError
 from bigdebug.spark.sql.far import Far
 
 
@@ -41,6 +41,34 @@ def test_a_source_as_it_is_has_all_its_rows_whatever_was_asked_before(dbg: Any, 
     assert trace.rids().tolist() == dbg.lineage(run).rids().tolist()
     if kind == "parquet":
         assert sorted(row["id"] for row in trace.collect()) == list(range(20))
+
+
+@pytest.mark.parametrize("kind", ["made", "csv", "range", "rdd", "text"])
+def test_the_rows_of_a_source_that_was_collected_are_answered_however_it_was_saved(dbg: Any, spark: Any, tmp_path: Path, kind: str) -> None:
+    """Also where its records are not kept, or its file has changed since: they are the result."""
+    (tmp_path / "in.csv").write_text("id,x\n1,a\n2,b\n")
+    data = {
+        "made": lambda: spark.createDataFrame([(1, "a"), (2, "b")], "id int, x string"), "csv": lambda: spark.read.csv(str(tmp_path / "in.csv"), header=True),
+        "range": lambda: spark.range(3), "rdd": lambda: dbg.context.parallelize([1, 2, 3], 2), "text": lambda: spark.read.text(str(tmp_path / "in.csv")),
+    }[kind]()
+    with dbg.capture("source") as run:
+        given = data.collect()
+    whole = saved(dbg, run, tmp_path / "whole", lineage=True)
+    (tmp_path / "in.csv").write_text("id,x\n9,changed\n")
+    assert list(map(str, whole.lineage("source").collect())) == list(map(str, given))
+    assert list(map(str, whole.lineage("source").numbered([1]).collect())) == [str(given[1])]
+    assert main(["show", str(tmp_path / "whole"), "source", "--outputs"]) == 0
+    if kind != "rdd":
+        assert list(map(str, saved(dbg, run, tmp_path / "plain").lineage("source").collect())) == list(map(str, given))
+
+
+def test_a_query_that_reads_no_source_says_so_in_a_saved_session(dbg: Any, spark: Any, tmp_path: Path) -> None:
+    with dbg.capture("one") as run:
+        spark.sql("select 1 as a").collect()
+    trace = saved(dbg, run, tmp_path / "saved", lineage=True).lineage("one")
+    for each in (trace, dbg.lineage(run)):
+        with pytest.raises(UnknownOperatorError, match="This query reads no source"):
+            each.goBackAll()
 
 
 def test_a_source_that_was_written_as_it_is_leads_back_to_its_rows(dbg: Any, spark: Any, tmp_path: Path) -> None:

@@ -121,7 +121,10 @@ class SavedTrace(Trace):
     # ---- steps ------------------------------------------------------------------------------------------------
 
     def goBackAll(self) -> Any:  # noqa: N802
-        return self._step({s.id for s in self.run.graph.sources} & self._levels, ahead=False)
+        goals = {s.id for s in self.run.graph.sources} & self._levels
+        if not goals:
+            raise UnknownOperatorError("This query reads no source", remedy="There is nothing to trace back to.")
+        return self._step(goals, ahead=False)
 
     def _steps(self, n: int, ahead: bool) -> Any:
         if not self.run.frame:
@@ -178,9 +181,9 @@ class SavedTrace(Trace):
         return found
 
     def collect(self) -> list[Any]:
-        """The records: of the result, if they were saved, or of sources as ``source_records`` has them."""
+        """The records: of the result, if they were saved, be it a source itself, or of sources as ``source_records`` has them."""
         outputs = self.run.outputs
-        if outputs is None or self.operators != (self.run.subject,) or self.run.subject in self.run.sources:
+        if outputs is None or self.operators != (self.run.subject,):
             return [known.record for known in self.source_records()]
         numbering = numbering_of(self.run, self.run.subject)
         if numbering is None and self.run.damaged:
