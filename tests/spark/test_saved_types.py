@@ -88,6 +88,17 @@ SPARKS: dict[str, Callable[[Any], Any]] = {
 }
 
 
+@pytest.mark.parametrize("empty", ["map()", "array(map())", "named_struct('a b', map('k', map()), 'n', 1L)"])
+def test_a_map_without_keys_keeps_no_session_from_being_saved(dbg: Any, spark: Any, tmp_path: Path, empty: str) -> None:
+    """PySpark's own toArrow has no type for its keys."""
+    with dbg.capture("empty") as run:
+        rows = spark.range(3).selectExpr("id", f"{empty} AS m").collect()
+    trace = saved(dbg, run.latest, tmp_path / "saved").lineage("empty")
+    assert [(row["id"], row["m"]) for row in trace.collect()] == [(row.id, str(row.m)) for row in rows]
+    assert trace.numbered([1]).goBackAll().rids().tolist() == dbg.lineage(run).where("id = 1").goBackAll().rids().tolist()
+    assert sorted(dbg.lineage(run).page(0, 2).rows) == sorted((row.id, row.m) for row in rows[:2])
+
+
 @pytest.mark.parametrize("kind", SPARKS)
 def test_rows_of_types_that_are_sparks_own_are_refused_by_name(dbg: Any, spark: Any, tmp_path: Path, kind: str) -> None:
     frame = SPARKS[kind](spark)

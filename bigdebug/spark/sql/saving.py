@@ -30,7 +30,7 @@ from bigdebug.trace.saved.saving import LINEAGE, keep_outputs
 from bigdebug.trace.textlines import local_path
 from bigdebug.trace.whereabouts import Whereabouts
 
-TROUBLE = (BigdebugError, PySparkException, Py4JError)
+TROUBLE = (BigdebugError, PySparkException, Py4JError, pa.ArrowException)
 """What jobs raise: a session is saved all the same, and says so."""
 
 

@@ -19,6 +19,7 @@ from pyspark.sql.pandas.conversion import PandasConversionMixin
 
 from bigdebug.errors import TooLargeError
 from bigdebug.spark.bars import counted
+from bigdebug.spark.sql.plans.arrowable import arrowable
 from bigdebug.spark.sql.plans.expressions import Expr, Node
 from bigdebug.spark.sql.plans.trees import Trees
 from bigdebug.spark.sql.plans.windows import Windows
@@ -82,7 +83,12 @@ class Catalyst(Trees, Windows):
 
         Raises TooLargeError if they are more than Spark lets the driver take.
         """
-        frame = self.frame(self.project([self.alias(self.lenient(column), name) for name, column in columns.items()], plan))
+        asked = {name: self.lenient(column) for name, column in columns.items()}
+        frame = self.frame(self.project([self.alias(column, name) for name, column in asked.items()], plan))
+        kinds = [(field.dataType, arrowable(field.dataType)) for field in frame.schema.fields]
+        if any(now is not kind for kind, now in kinds):
+            taken = [column if now is kind else self.as_type(column, now.json()) for column, (kind, now) in zip(asked.values(), kinds)]
+            frame = self.frame(self.project([self.alias(column, name) for name, column in zip(asked, taken)], plan))
         with bounded(), counted(self.spark.sparkContext, "following lineage"):
             return PandasConversionMixin.toArrow(frame)
 

@@ -99,6 +99,10 @@ class Expressions:
             expression = self._expressions.Cast(expression, made, self._nothing, self._expressions.EvalMode.LEGACY())
         return expression
 
+    def as_type(self, expression: Expr, kind: str) -> Expr:
+        """The expression cast to a type, as PySpark's ``json()`` tells it: a field may be called anything."""
+        return self._expressions.Cast(expression, self.jvm.org.apache.spark.sql.types.DataType.fromJson(kind), self._nothing, self._expressions.EvalMode.LEGACY())
+
     def has_room(self, cast: Expr) -> bool:
         """Whether the type of a cast has a place for all values of the type that it casts."""
         return bool(self._expressions.Cast.canUpCast(cast.child().dataType(), cast.dataType()))
