@@ -16,6 +16,10 @@ if TYPE_CHECKING:
 _BY_A_JOB = "What no function in Python read is counted by a job: save the run with dbg.save(DIR, lineage=True), or ask the live session."
 
 
+class _NobodyToldError(IncompleteLineageError):
+    """No task told of an operator."""
+
+
 def records(lineage: Lineage, operator: int) -> dict[int, int]:
     """How many records of ``operator`` the run saw, by partition."""
     subject = lineage.graph[operator]
@@ -40,9 +44,19 @@ def records(lineage: Lineage, operator: int) -> dict[int, int]:
         partitions = lineage.readable(stage)
         lineage.need_partitions(stage, partitions, number)
         return {p: lineage.block(stage, p, tables=False).levels[number + 1] for p in partitions}
-    if len(adopted) < len(stages) and subject.form is not Form.SOURCE:
-        return {}  # tasks that failed read it, and none to tell
-    raise IncompleteLineageError(f"Nothing was noted of {subject} in this run", remedy=_BY_A_JOB)
+    if adopted or subject.form is Form.SOURCE:
+        raise IncompleteLineageError(f"Nothing was noted of {subject} in this run", remedy=_BY_A_JOB)
+    raise _NobodyToldError(
+        f"Nothing was noted of {subject} in this run: no task came so far, or its blocks are gone", remedy="Ask from the sources on; run.culprits and run.incomplete say what was in the way.",
+    )
+
+
+def noted(lineage: Lineage, operator: int) -> dict[int, int]:
+    """The same; none where no task told of any: those that failed may have read some."""
+    try:
+        return records(lineage, operator)
+    except _NobodyToldError:
+        return {}
 
 
 def _most(lineage: Lineage, stages: Iterable[tuple[Stage, int]]) -> dict[int, int]:

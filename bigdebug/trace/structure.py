@@ -10,7 +10,7 @@ import numpy as np
 
 from bigdebug.graph import Form, Operator
 from bigdebug.model import NO_RIDS
-from bigdebug.trace.counts import in_full, pieces, records
+from bigdebug.trace.counts import in_full, noted, pieces
 from bigdebug.trace.held import gathered
 from bigdebug.trace.joins import Product
 from bigdebug.trace.places import Places
@@ -33,7 +33,7 @@ def _spans(lineage: Lineage, operator: Operator, beyond: Beyond) -> Iterator[tup
     if operator.form in (Form.ZIP, Form.UNION):
         yield from ((*piece, 0, None) for piece in pieces(lineage.graph, operator))
         return
-    known = [records(lineage, parent) for parent in operator.parents]
+    known = [noted(lineage, parent) for parent in operator.parents]
     told = _told(lineage, operator)
     groups: dict[int, list[tuple[int, int]]] = {}
     for partition, branch, part in pieces(lineage.graph, operator):
@@ -120,7 +120,7 @@ def ahead(lineage: Lineage, operator: Operator, hop: Hop, places: Places) -> Pla
         if branch == hop.branch and part in places:
             last[partition] = numbers[partition]
         numbers[partition] += 1
-    seen = records(lineage, operator.id)  # of others nothing leads ahead
+    seen = noted(lineage, operator.id)  # of others nothing leads ahead
     return gathered(
         (partition, places[part] + first)
         for partition, branch, part, first, _ in _spans(lineage, operator, lambda partition, number, _: partition in seen and number < last.get(partition, 0))

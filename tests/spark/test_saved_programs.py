@@ -180,3 +180,14 @@ def test_lines_that_the_jvm_alone_read_are_told_or_said_to_be_unknown(dbg: Any, 
     assert ahead.goBackAll().source_records()[0].record == "k4 39"
     with pytest.raises(UnknownRecordError, match="read no line 41"):
         standing_in(opened.run(name), lines, line=41)
+
+
+def test_a_result_that_no_task_came_to_is_not_said_to_want_saving(dbg: Any, tmp_path: Path) -> None:
+    failing = dbg.context.parallelize(range(10), 2).map(lambda n: (n % 3, 1 // (n % 5))).reduceByKey(add)
+    with pytest.raises(Exception, match="ZeroDivisionError"), dbg.capture("failed") as captured:
+        failing.collect()
+    opened = bigdebug.open(dbg.save(tmp_path / "saved", captured.latest, lineage=True))
+    assert "Ask from the sources on" in opened.run("failed").unsaved
+    for trace in (opened.lineage("failed"), failing.getLineage()):
+        with pytest.raises(IncompleteLineageError, match=r"no task came so far, or its blocks are gone.*Ask from the sources on; run.culprits"):
+            trace.count()
