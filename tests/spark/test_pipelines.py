@@ -220,6 +220,8 @@ def test_a_culprit_leads_through_files_to_the_first(dbg: DebugSession, orders: P
     flow = dbg.pipeline.backward(culprit)
     assert flow.records("orders.csv") == ["11,c3,oops"]
     assert [step.name for step in flow.steps] == ["split", "sum"]
+    assert [(part.name, part.stage) for part in flow.up("task") if part.step == flow.steps[1].id] == [("sum", "")]
+    assert any(part.stage for part in flow.up("task") if part.step == flow.steps[0].id)
 
 
 def test_a_file_that_was_changed_between_two_jobs_is_named(dbg: DebugSession, orders: Path, tmp_path: Path) -> None:
@@ -308,6 +310,21 @@ def test_all_that_was_written_was_made_in_every_task_that_gave_records(dbg: Debu
 
 def tasks(flow: Flow) -> set[tuple[str, int | None]]:
     return {(part.stage, part.partition) for part in flow.up("task")}
+
+
+def test_where_nobody_knows_which_files_are_a_steps_own_all_its_tasks_are_named(dbg: DebugSession, tmp_path: Path) -> None:
+    (tmp_path / "in.txt").write_text("".join(f"{n}\n" for n in range(20)))
+    hadoop = dbg.context._jsc.hadoopConfiguration()  # type: ignore[attr-defined]
+    hadoop.set("mapreduce.output.basename", "strange")
+    try:
+        with dbg.capture("called otherwise"):
+            pairs = dbg.context.textFile(str(tmp_path / "in.txt"), 2).map(lambda line: (line, 1)).repartition(2)
+            pairs.saveAsNewAPIHadoopFile(str(tmp_path / "out"), "org.apache.hadoop.mapreduce.lib.output.TextOutputFormat")
+    finally:
+        hadoop.unset("mapreduce.output.basename")
+    every = {(part.stage, part.partition) for part in dbg.pipeline.parts("called otherwise")}
+    assert len(every) == 4
+    assert tasks(dbg.pipeline.backward(str(tmp_path / "out" / "strange-r-00000"), lines=[1])) == every
 
 
 def test_what_a_step_gave_its_program_was_made_in_tasks_as_well(dbg: DebugSession, tmp_path: Path) -> None:

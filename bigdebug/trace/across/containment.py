@@ -14,6 +14,7 @@ from bigdebug.trace.across.located import Located
 from bigdebug.trace.across.step import Parted, Step, contained, named, parted
 from bigdebug.trace.counts import records
 from bigdebug.trace.places import Places, union
+from bigdebug.trace.sourced import Sourced
 
 LEVELS = ("job", "stage", "task", "operator")
 """Of what processes data, from what contains to what is contained."""
@@ -98,12 +99,14 @@ def _few(numbers: Sequence[int]) -> str:
 
 
 def passed(step: Step, level: str, came: Came) -> list[Part]:
-    """The stages, tasks or operators of a step in which records were made that a flow's records at the end of the step were made of. The step itself, where no stages are known.
+    """The stages, tasks or operators of a step in which records were made that a flow's records at the end of the step were made of. The step itself, where no stages are known, and
+    of a culprit, of which it is known where its sources stand, and not what they came through.
 
     Of operators inside a stage those are named that lie between two at which a trace stops: all that goes from the one to the other passes them.
     """
     known = parted(step)
-    if known is None or level == "job" or (level != "operator" and not known.run.graph.stages):
+    culprit = isinstance(came.held, Sourced) and not came.ahead
+    if known is None or level == "job" or culprit or (level != "operator" and not known.run.graph.stages):
         return [Part(step.id, name=step.name)]
     graph, found = known.run.graph, dict[tuple[str, int, int], int]()
     staged = {o for stage in graph.stages for o in (stage.reads, *stage.operators)}
