@@ -51,6 +51,10 @@ class RDDStep(RunStep[Run, LineageRDD]):
         found = self._sources.ahead(self.run, inputs)
         return () if found is None else self._located(found.places)
 
+    def count(self, path: str) -> int:
+        """How many records there are of what it took without a file."""
+        return self._sources.count(self.run, path)
+
     # ---- records that people hold -----------------------------------------------------------------------------
 
     def outputs_of(self, records: object) -> Sequence[Located] | None:

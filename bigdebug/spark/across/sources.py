@@ -65,10 +65,18 @@ class Sources:
         framed = self._crossing.seams.framed_in(lineage_of(run)) if isinstance(run, FrameRun) else {}
         return frozenset(extent.path for known in framed.values() for extent in known.items.places.files)
 
-    def count(self, run: FrameRun, path: str) -> int:
-        """How many records, at most, frames of steps gave to a run of what a step gives without a file."""
-        framed = self._crossing.seams.framed_in(lineage_of(run))
-        return max((known.items.places.size_of(path) for known in framed.values()), default=0)
+    def count(self, run: Run, path: str) -> int:
+        """How many records, at most, frames of steps gave to a run, or to those whose records it was given, of what a step gives without a file."""
+        seams, behind = self._crossing.seams, list[Run]()
+        found = [0]
+        if isinstance(run, FrameRun):
+            whole = lineage_of(run)
+            found += [known.items.places.size_of(path) for known in seams.framed_in(whole).values()]
+            behind += [self._crossing.whole(each).run for each in seams.records_in(whole).values()]
+            behind += map(self._frames.asked, seams.originals_in(whole).values())
+        else:
+            behind += map(self._frames.asked, seams.rows_in(run).values())
+        return max(found + [self.count(each, path) for each in behind])
 
     def incomplete(self, run: Run) -> tuple[str, ...]:
         """What is not known of where a run's records came from."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from operator import index
 from typing import Any
 
@@ -19,6 +19,7 @@ from bigdebug.errors import (
     UntraceableError,
 )
 from bigdebug.shown import shown
+from bigdebug.trace.across.counted import counted_by
 from bigdebug.trace.across.dataflow import Dataflow, may_be_of
 from bigdebug.trace.across.located import FOLDER, ITEMS, Extent, Located, Unit
 from bigdebug.trace.across.meant import known_paths, may_be_there, unknown
@@ -26,8 +27,7 @@ from bigdebug.trace.across.notes import Note, notes_of
 from bigdebug.trace.across.paths import key_of, short
 from bigdebug.trace.across.stamps import same_content, stamp_of
 from bigdebug.trace.across.step import Step, failed_in, named, traced
-from bigdebug.trace.across.stored import tabular
-from bigdebug.trace.across.units import FIRST, Units, same_count
+from bigdebug.trace.across.units import FIRST, Units
 from bigdebug.trace.textlines import local_path
 
 
@@ -182,7 +182,7 @@ def _read(units: Units, uses: Sequence[tuple[Step, Extent]], found: Located, row
     notes: list[Note] = []
     for reader, extent in uses:
         try:
-            there = _counted(units, found, extent, rows)
+            there = counted_by(units, reader, found, extent, rows)
         except BigdebugError as problem:
             failed.append((reader, extent, problem))
             continue
@@ -229,7 +229,7 @@ def _written(units: Units, use: tuple[Step, Extent], found: Located, rows: Seque
     if now and here is None and not extent.path.startswith(ITEMS) and not os.path.isdir(local_path(extent.path) or ""):
         notes.append(Note(f"{short(extent.path)} is not here to look at; what is told is of what {named(step)} wrote."))
     try:
-        there = _counted(units, found, extent, rows)
+        there = counted_by(units, step, found, extent, rows)
     except UntraceableError as problem:
         return Asked(outputs=[(step, Located(extent.path, Unit.WHOLE, FIRST))], notes=[*notes, _all_taken(step, extent, problem)])
     if len(found) and not len(there):
@@ -243,48 +243,3 @@ def _of_now(path: str, readers: Sequence[tuple[Step, Extent]]) -> list[tuple[Ste
     latest = next((extent.stamp for _, extent in reversed(readers) if extent.stamp is not None), None)
     wanted = latest if now is None else now
     return [use for use in readers if use[1].stamp is None or wanted is None or same_content(use[1].stamp, wanted)]
-
-
-def _counted(units: Units, found: Located, extent: Extent, rows: Sequence[Extent]) -> Located:
-    """As the step counts them: none for a header, and for blank lines. Of all of a file, what is in it is counted later, and only if need be.
-
-    Raises UnknownRecordError for what is beyond its end, UntraceableError where it cannot be told which of its records these are.
-    """
-    if found.unit is Unit.WHOLE:
-        return replace(found, path=extent.path)
-    as_it_counts = found.unit is extent.unit
-    asked = extent if as_it_counts else _as_asked(found, extent, rows)
-    if found.unit is Unit.LINE and not as_it_counts and not tabular(extent.form):
-        _check_count(units, found, asked)
-    there = replace(found, path=extent.path) if as_it_counts else units.translate(found, asked, extent)
-    if len(there) and extent.unit is not Unit.WHOLE and stamp_of(extent.path, digest=False) is not None:
-        _check_count(units, there, extent)
-    return there
-
-
-def _as_asked(found: Located, extent: Extent, rows: Sequence[Extent]) -> Extent:
-    """The file of a step in the unit that was asked for; ``rows`` count for it that were of the same content.
-
-    Raises PipelineError where nobody knows what its rows are: lines of a table may be others, for a header is none, and a row may take several.
-    """
-    table = extent.form == "text" and extent.path.lower().removesuffix(".gz").endswith((".csv", ".tsv"))
-    if found.unit is not Unit.ROW or (extent.form and not table):
-        return replace(extent, unit=found.unit)
-    mine = [each for each in rows if each.stamp is None or extent.stamp is None or same_content(each.stamp, extent.stamp)]
-    if not mine or not all(same_count(mine[0], other) for other in mine):
-        raise PipelineError("It is not known what the rows of this file are", value=extent.path, remedy="Ask by lines=[...].")
-    return replace(mine[0], path=extent.path)
-
-
-def _check_count(units: Units, found: Located, extent: Extent) -> None:
-    """Raises UnknownRecordError for what is beyond the end of the file, if its end can be seen."""
-    try:
-        count = units.count(extent)
-    except (UntraceableError, SourceChangedError):
-        return
-    if found.positions[-1] >= count:
-        first = int(extent.unit is Unit.LINE)
-        raise UnknownRecordError(
-            f"{short(extent.path)} has {count:,} {extent.unit.value}s", value=int(found.positions[-1]) + first,
-            remedy=f"They are counted from {first}, to {count - 1 + first:,}." if count else "It is empty.",
-        )
