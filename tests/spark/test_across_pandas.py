@@ -12,10 +12,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pyspark.sql.functions import expr
 
 import bigdebug
 from bigdebug import actors
 from bigdebug.actors.frames import FRAMES
+from bigdebug.errors import UnknownRecordError
 
 SCHEMA = "k string, n int, x double"
 
@@ -252,11 +254,65 @@ def test_a_run_whose_frame_no_step_took_is_as_before(dbg: Any, spark: Any, sourc
     assert len(frame) == 20
 
 
+def test_rows_beyond_a_frame_are_refused_and_all_of_it_is_counted(dbg: Any, spark: Any, source: str, tmp_path: Path) -> None:
+    frame = taken(dbg, spark.read.schema(SCHEMA).csv(source))
+    passed_on(frame, tmp_path / "out.csv")
+    with dbg.capture("back"):
+        spark.createDataFrame(frame).rdd.map(lambda row: row.k).coalesce(1).saveAsTextFile(str(tmp_path / "back"))
+    path = dbg.pipeline.step("taken").writes[0].path
+    for ask in (dbg.pipeline.backward, dbg.pipeline.forward):
+        with pytest.raises(UnknownRecordError, match=r"has 20 rows \(got 99\)"):
+            ask(path, rows=[99])
+    files, exact, notes = told(dbg.pipeline.forward(dbg.pipeline.step("taken")))
+    assert (files[str(tmp_path / "back" / "part-00000")], files[str(tmp_path / "out.csv")], exact, notes) == ([*range(20)], [*range(20)], True, [])
+
+
 def test_what_a_query_gives_otherwise_each_time_is_refused(dbg: Any, spark: Any, source: str, tmp_path: Path) -> None:
     frame = taken(dbg, spark.read.schema(SCHEMA).csv(source).selectExpr("k", "rand() as r"), strategy="lazy")
     files, exact, notes = told(dbg.pipeline.backward(passed_on(frame, tmp_path / "out.csv"), rows=[1]))
     assert (set(files), exact) == ({str(tmp_path / "out.csv"), source}, False)
     assert any("strategy='inject'" in note for note in notes)
+
+
+def totals(spark: Any, tmp_path: Path, column: str) -> Any:
+    """Sums of floats behind a shuffle, which each execution adds in its own order."""
+    (tmp_path / "parts.csv").write_text("a,0.1\na,0.2\nb,0.3\nb,0.7\nc,4.0\nd,\n")
+    return spark.read.schema("k string, x double").csv(str(tmp_path / "parts.csv")).repartition(2).groupBy("k").agg(expr(column).alias("x")).orderBy("k")
+
+
+def test_sums_of_floats_that_nobody_changed_are_followed(dbg: Any, spark: Any, tmp_path: Path) -> None:
+    frame = taken(dbg, totals(spark, tmp_path, "sum(x)"), "totals")
+    files, exact, notes = told(dbg.pipeline.backward(passed_on(frame, tmp_path / "out.csv"), rows=[1]))
+    assert (files[str(tmp_path / "parts.csv")], exact, notes) == ([2, 3], True, [])
+    assert told(dbg.pipeline.forward(str(tmp_path / "parts.csv"), lines=[6]))[0][str(tmp_path / "out.csv")] == [3]
+
+
+@pytest.mark.parametrize("change", ["frame.x /= frame.x.sum()", "frame['x'] = frame.x.shift(-1)", "frame['x'] = frame.x.cumsum()", "frame.loc[3, 'x'] = 0.0", "frame['x'] = 'much'"])
+def test_sums_of_floats_that_were_changed_in_place_widen_a_flow(dbg: Any, spark: Any, tmp_path: Path, change: str) -> None:
+    frame = taken(dbg, totals(spark, tmp_path, "sum(x)"), "totals")
+    exec(change, {"frame": frame})
+    files, exact, notes = told(dbg.pipeline.backward(passed_on(frame, tmp_path / "out.csv"), rows=[0]))
+    assert (files[str(tmp_path / "parts.csv")], exact) == ([0], False)  # as a whole
+    assert any("was changed after" in note for note in notes)
+    files, exact, _ = told(dbg.pipeline.forward(str(tmp_path / "parts.csv"), lines=[5]))
+    assert not exact
+    assert str(tmp_path / "out.csv") in files
+
+
+def test_sums_of_floats_that_are_changed_between_two_steps_are_another_frame(dbg: Any, spark: Any, tmp_path: Path) -> None:
+    frame = taken(dbg, totals(spark, tmp_path, "sum(x)"), "totals")
+    passed_on(frame, tmp_path / "before.csv")
+    frame["x"] = frame.x.cumsum()
+    passed_on(frame, tmp_path / "behind.csv")
+    assert told(dbg.pipeline.backward(str(tmp_path / "before.csv"), rows=[2]))[:2] == ({str(tmp_path / "before.csv"): [2], str(tmp_path / "parts.csv"): [4]}, True)
+    assert not dbg.pipeline.backward(str(tmp_path / "behind.csv"), rows=[2]).exact
+
+
+def test_of_a_column_that_cannot_be_compared_a_note_says_so(dbg: Any, spark: Any, tmp_path: Path) -> None:
+    frame = taken(dbg, totals(spark, tmp_path, "collect_list(x)"), "lists")
+    files, exact, notes = told(dbg.pipeline.backward(passed_on(frame, tmp_path / "out.csv"), rows=[1]))
+    assert (files[str(tmp_path / "parts.csv")], exact) == ([2, 3], False)
+    assert any("whether x of what 'lists' gave was changed in place cannot be seen" in note for note in notes)
 
 
 def test_frames_that_are_made_by_hand_are_a_source_still(dbg: Any, spark: Any, source: str, monkeypatch: pytest.MonkeyPatch) -> None:

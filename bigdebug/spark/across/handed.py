@@ -7,18 +7,20 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
+from pyspark.sql.types import FractionalType
 
 from bigdebug.actors.bare import bare
 from bigdebug.actors.frames import FRAMES
 from bigdebug.errors import BigdebugError, NondeterminismError, TooLargeError, UntraceableError
 from bigdebug.outside import from_outside
 from bigdebug.shown import counted
+from bigdebug.spark.across.looseness import Numbers, numbers_in, unlike
 from bigdebug.spark.across.rowkeys import Keys, keys_of
 from bigdebug.spark.across.taken import Refusal, Taken
 from bigdebug.spark.sql.actions import unheard
@@ -36,6 +38,7 @@ ACTION = "toPandas"
 """The action that hands rows on."""
 
 EQUAL = "a row that {name!r} gave is equal to others: the answer is for all of these"
+_UNSEEN = "whether {columns} of what {name!r} gave was changed in place cannot be seen: each execution may give it otherwise"
 
 
 class Handed:
@@ -63,29 +66,34 @@ class Handed:
 
     def _take(self, frame: Any) -> Extent:
         """A step takes the frame as it is now. A pass over it."""
-        keys = self._keys_now(frame)
+        keys, numbers = self._now_in(frame)
         with self._alone:
             number = len(self._taken) + 1
-            now = Taken(gives_path(self._step if number == 1 else f"{self._step}/{number}"), len(frame), keys)
+            now = Taken(gives_path(self._step if number == 1 else f"{self._step}/{number}"), len(frame), keys, numbers)
             known = next((each for each in self._taken if each.same(now)), None)
             if known is None:
                 self._taken.append(now)
             return (known or now).extent
 
-    def _keys_now(self, frame: Any) -> Keys | Refusal:
+    def _now_in(self, frame: Any) -> tuple[Keys | Refusal, Numbers]:
         try:
             if list(frame.columns) != self._run.frame.columns:
-                return Refusal(
-                    UntraceableError, f"The frame that {self._run.name!r} gave was changed after that: it has other columns", None, "Put that change into a step.",
-                )
-            return keys_of(bare(frame).iloc[:, self._settled])
+                return self._changed("columns")
+            keys = keys_of(bare(frame).iloc[:, self._settled])
+            try:
+                return keys, numbers_in(bare(frame), self._numbers)
+            except (TypeError, ValueError):
+                return self._changed("values")
         except BigdebugError as refused:
-            return Refusal.of(refused)
+            return Refusal.of(refused), {}
         except Exception as trouble:  # of what the cells are, or of Spark, which has ended
             if from_outside(trouble):
                 raise
             what = f"What {self._run.name!r} gave to its program could not be looked at: {type(trouble).__name__}"
-            return Refusal(UntraceableError, what, None, "Write it to a file, and read that.")
+            return Refusal(UntraceableError, what, None, "Write it to a file, and read that."), {}
+
+    def _changed(self, what: str) -> tuple[Refusal, Numbers]:
+        return Refusal(UntraceableError, f"The frame that {self._run.name!r} gave was changed after that: it has other {what}", None, "Put that change into a step."), {}
 
     # ---- both ways --------------------------------------------------------------------------------------------
 
@@ -96,8 +104,8 @@ class Handed:
         """
         keys = taken.known()
         wanted = keys[positions]
-        names, now = self._now()
-        self._check_all(keys, now)
+        names, now, numbers = self._now()
+        self._check_all(taken, now, numbers)
         among = np.isin(now, wanted)
         mine = np.isin(keys, wanted)
         self._compare(0, int(mine.sum()), int(among.sum()))
@@ -109,8 +117,8 @@ class Handed:
         keys = taken.known()
         if isinstance(names, Far):
             raise TooLargeError(f"{counted(len(names))} are more than are found in a frame", remedy="Ask about fewer.")
-        every, now = self._now()
-        self._check_all(keys, now)
+        every, now, numbers = self._now()
+        self._check_all(taken, now, numbers)
         chosen = np.arange(len(now)) if names is None else places(every, names)
         wanted = now[chosen]
         there = np.isin(keys, wanted)
@@ -120,16 +128,23 @@ class Handed:
         return [Located.of(taken.path, Unit.ROW, found, self._why(among > len(chosen)))] if len(found) else []
 
     def _why(self, more: bool) -> str:
-        return EQUAL.format(name=self._run.name) if more else ""
+        unseen = [name for i, name in enumerate(self._run.frame.columns) if i in loose_in(self._run) and i not in self._numbers]
+        why = [EQUAL.format(name=self._run.name)] if more else []
+        if unseen:
+            why.append(_UNSEEN.format(columns=", ".join(unseen), name=self._run.name))
+        return "; ".join(why)
 
-    def _check_all(self, keys: Keys, now: Keys) -> None:
+    def _check_all(self, taken: Taken, now: Keys, numbers: Numbers) -> None:
         """All rows of the frame have to be among those of the query, be it that few are asked about: of 1, 2, 3 that were made 2, 3, 4 two look as if nothing was done to them."""
+        keys = taken.known()
         each, times = np.unique(keys, return_counts=True)
         every, often = np.unique(now, return_counts=True)
         found = np.zeros(len(each), np.int64)
         _, mine, theirs = np.intersect1d(each, every, assume_unique=True, return_indices=True)
         found[mine] = often[theirs]
         self._compare(int(np.maximum(times - found, 0).sum()), 0, 0)
+        for i, values in taken.numbers.items():
+            self._compare(unlike(keys, values, now, numbers[i]), 0, 0)
 
     def _compare(self, lost: int, given: int, now: int) -> None:
         if lost or given != now:
@@ -139,8 +154,8 @@ class Handed:
                 remedy="Put what you change into a step. Where its order or its functions do not settle the result, or settings of toPandas() were others: write it to a file, and read that.",
             )
 
-    def _now(self) -> tuple[Names, Keys]:
-        """By row of the result, as it is computed now, the name of the record and what the row is known by. Raises UntraceableError where it fails now."""
+    def _now(self) -> _Now:
+        """Raises UntraceableError where it fails now."""
         try:
             with bounded(), _unwarned():
                 return self._computed()
@@ -151,7 +166,7 @@ class Handed:
                 f"{self._run.name!r} gave a frame, and fails when it is computed once more: {brief(trouble).rstrip('.')}", remedy="Write it to a file, and read that.",
             ) from trouble
 
-    def _computed(self) -> tuple[Names, Keys]:
+    def _computed(self) -> _Now:
         """How pandas has a column depends on all that is in it, so all rows are asked for; and names are no values of pandas', so hashes stand for them."""
         _ = lineage_of(self._run).standing  # raises where a limit is not settled
         catalyst = self._run.questions.catalyst
@@ -161,11 +176,13 @@ class Handed:
         marks = [each.toAttribute() for each in hashes]
         columns = catalyst.items(self._run.questions.root.node.output())
         known = catalyst.table(plan, {"name": name} | {f"h{i}": mark for i, mark in enumerate(marks)})
-        asked = [*marks, *(columns[i] for i in self._settled)]
+        asked = [*marks, *(columns[i] for i in (*self._settled, *self._numbers))]
         frame = unheard(catalyst.frame(plan).select(*(catalyst.column(each).alias(f"c{i}") for i, each in enumerate(asked))), ACTION)
         at = matched(_pairs(array_of(known["h0"]), array_of(known["h1"])), _pairs(*(pa.array(frame.iloc[:, i], pa.int64()) for i in range(len(marks)))))
         self._compare(int((at < 0).sum()), 0, 0)
-        return array_of(known["name"]).take(pa.array(at)), keys_of(frame.iloc[:, len(marks):])
+        first = len(marks) + len(self._settled)
+        numbers = numbers_in(frame.iloc[:, first:], range(len(self._numbers)))
+        return _Now(array_of(known["name"]).take(pa.array(at)), keys_of(frame.iloc[:, len(marks) : first]), {column: numbers[i] for i, column in enumerate(self._numbers)})
 
     @cached_property
     def _settled(self) -> list[int]:
@@ -175,6 +192,20 @@ class Handed:
         if not found:
             raise NondeterminismError("No value of the result is the same in each execution", value=self._run.name, remedy="Give a column that tells rows apart.")
         return found
+
+
+    @cached_property
+    def _numbers(self) -> list[int]:
+        """The positions of columns of floats that each execution gives nearly alike."""
+        return [i for i, field in enumerate(self._run.frame.schema.fields) if i in loose_in(self._run) and isinstance(field.dataType, FractionalType)]
+
+
+class _Now(NamedTuple):
+    """By row of a result, as it is computed now: the name of the record, what the row is known by, and the values that it has besides."""
+
+    names: Names
+    keys: Keys
+    numbers: Numbers
 
 
 def loose_in(run: FrameRun) -> frozenset[int]:

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from bigdebug.errors import BigdebugError
+from bigdebug.spark.across.looseness import Numbers
 from bigdebug.spark.across.rowkeys import Keys
 from bigdebug.trace.across.located import Extent, Unit
 
@@ -35,6 +36,8 @@ class Taken(NamedTuple):
     size: int
     keys: Keys | Refusal
     """By row; or why that is not known."""
+    numbers: Numbers
+    """Of columns of numbers that tell no rows apart; none where it is not known."""
 
     @property
     def extent(self) -> Extent:
@@ -49,4 +52,4 @@ class Taken(NamedTuple):
         """Whether the same rows stand in the same order, as far as that is known."""
         if isinstance(self.keys, Refusal) or isinstance(other.keys, Refusal):
             return self.keys is other.keys or (isinstance(self.keys, Refusal) and self.keys == other.keys and self.size == other.size)
-        return np.array_equal(self.keys, other.keys)
+        return np.array_equal(self.keys, other.keys) and all(np.array_equal(mine, other.numbers[i], equal_nan=True) for i, mine in self.numbers.items())
