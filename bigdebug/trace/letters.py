@@ -35,7 +35,7 @@ class Letter:
 
 
 def read_letters(path: str | os.PathLike[str]) -> list[Letter]:
-    """The letters in a directory that ``dbg.capture(on_crash=..., letters=path)`` was given; those of tasks that Spark ran twice are there twice.
+    """The letters in a directory that ``dbg.capture(on_crash=..., letters=path)`` was given; those of tasks that Spark ran twice, and of an RDD that it computed for two that read it, are there twice.
 
     Unpickles records: read directories that you trust. Raises StoreError if it is none, or where something in its files is no letter, or one of them cannot be read: its ``partial`` has
     all other letters.
