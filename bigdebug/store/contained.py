@@ -11,6 +11,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from bigdebug.errors import StoreError
+from bigdebug.outside import from_outside
 
 MOST_TEXT = 1 << 28
 """Bytes of a file of JSON that are read."""
@@ -24,6 +25,8 @@ def reading(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as problem:
+        if from_outside(problem):
+            raise
         closed = isinstance(problem, PermissionError)
         raise StoreError(
             f"A file of this directory cannot be read: {problem.strerror}", value=str(path),
@@ -71,13 +74,16 @@ def each_file(home: Path, closed: Callable[[OSError], object] | None = None) -> 
 
     Of a directory that cannot be looked into, ``closed`` is told. Raises what the system says, if it is not given: else what is in there would be taken for missing.
     """
+
+    def told(problem: OSError) -> None:
+        if closed is None or from_outside(problem):
+            raise problem
+        closed(problem)
+
     found = []
-    for folder, folders, files in os.walk(home, onerror=closed or _raised):
+    for folder, folders, files in os.walk(home, onerror=told):
         here = Path(folder)
         links = [name for name in folders if (here / name).is_symlink()]
         found += [(here / name).relative_to(home).as_posix() for name in (*files, *links)]
     return sorted(found)
 
-
-def _raised(problem: OSError) -> None:
-    raise problem

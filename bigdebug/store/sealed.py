@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from bigdebug.errors import CorruptBlockError, StoreError
+from bigdebug.outside import from_outside
 from bigdebug.store.contained import MOST_TEXT, contained, each_file, read_contained, read_json, reading
 
 CATALOG, SEAL = "session.json", "seal.json"
@@ -114,6 +115,8 @@ class Sealed:
         try:
             return self._wrong(name)
         except OSError as problem:
+            if from_outside(problem):
+                raise
             return f"cannot be read: {problem.strerror}"
 
     def _wrong(self, name: str) -> str | None:

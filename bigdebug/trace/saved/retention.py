@@ -16,6 +16,7 @@ from math import isfinite
 from pathlib import Path
 
 from bigdebug.errors import StoreError
+from bigdebug.outside import from_outside
 from bigdebug.store.contained import each_file, read_json
 from bigdebug.store.machine import born, lives, machine
 from bigdebug.store.sealed import CATALOG, SEAL, read_catalog
@@ -126,6 +127,8 @@ def _removed(kept: Kept) -> Kept:
             raise
         discard(aside)
     except OSError as problem:
+        if from_outside(problem):
+            raise
         here = aside if os.path.lexists(aside) else kept.path
         return replace(kept, path=here, why=f"{kept.why}, but cannot be removed: {problem.strerror or problem}", goes=False, failed=True)
     return kept
