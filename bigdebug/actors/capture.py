@@ -17,7 +17,7 @@ from bigdebug.actors.associations import Associations, Intervals, Spans, Unknown
 from bigdebug.actors.beside import Beside
 from bigdebug.actors.columns import Column
 from bigdebug.actors.items import Items
-from bigdebug.actors.log import unhashable
+from bigdebug.actors.log import as_key, unhashable
 from bigdebug.actors.looks import ATOMS, Looks
 from bigdebug.actors.paired import Paired
 from bigdebug.actors.passed import by_hand
@@ -222,7 +222,7 @@ class Tags:
     def note(self, codes: list[int], tag: Hashable) -> None:
         """Of one that is ``read`` or ``given``. Raises ActorError for one that is no key of a dictionary."""
         try:
-            codes.append(self._codes.setdefault(tag, len(self._codes)))
+            codes.append(self._codes.setdefault(as_key(tag), len(self._codes)))
         except TypeError as problem:
             raise unhashable(tag) from problem
 

@@ -25,6 +25,16 @@ def unhashable(tag: object) -> ActorError:
     return ActorError("A tag is a value that does not change, as keys of a dictionary are", value=tag, remedy="Give a text, a number, or a tuple of these.")
 
 
+_NAN = float("nan")
+
+
+def as_key(tag: Any) -> Any:
+    """A tag as it is looked up: NaN is one, be it in tuples, as it is to ``groupby``, though Python has several that are not equal."""
+    if type(tag) is tuple:
+        return tuple(map(as_key, tag))
+    return _NAN if isinstance(tag, (float, np.generic)) and tag != tag else tag
+
+
 class Arrival:
     """What an item is known by that has neither value nor place: that it came after so many others."""
 
@@ -160,7 +170,7 @@ class Log:
         several = tag if isinstance(tag, (set, frozenset, list)) else (tag,)
         if not several:
             raise ActorError("A set of tags has one at least", value=tag, remedy="Leave the tag out.")
-        numbers = tuple(sorted({self._tags.setdefault(each, len(self._tags)) for each in several}))
+        numbers = tuple(sorted({self._tags.setdefault(as_key(each), len(self._tags)) for each in several}))
         found = self._tagsets.setdefault(numbers, len(self._tagsets))
         if isinstance(tag, (str, frozenset, int, tuple, bytes)):
             self._sets[tag] = found

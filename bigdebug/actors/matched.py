@@ -57,9 +57,14 @@ def _within(record: bytes) -> list[Hashable]:
     return [record] if count < 2 else [(record, n) for n in range(count)]
 
 
-def matched(lineage: str, read: Sequence[Looked], written: Sequence[Looked]) -> tuple[Associations, int]:
-    """The associations of a program, by what is promised of it, and how many lines may be of several. Raises Unmatched. Lines whose ends it changed are found without these."""
+def matched(lineage: str, read: Sequence[Looked], written: Sequence[Looked], unordered: bool = False) -> tuple[Associations, int]:
+    """The associations of a program, by what is promised of it, and how many lines may be of several; ``unordered`` says that nobody knows in which order it reads its files. Raises Unmatched.
+
+    Lines whose ends it changed are found without these.
+    """
     match = MATCHES[lineage]
+    if unordered and match is numbered:
+        raise Unmatched("was given several files, and nobody said in which order it reads them")
     try:
         return match([line for each in read for line in each.ended], [line for each in written for line in each.ended])
     except Unmatched:

@@ -32,7 +32,7 @@ def program(
 ) -> subprocess.CompletedProcess[Any]:
     """Run a program as ``subprocess.run`` does, as a step. ``stdin`` and ``stdout`` are paths of files, which it reads and writes as well.
 
-    ``lineage`` is what is known of it: "lines", that its n-th line was made of the n-th; "filter", that it leaves out lines (grep, head, uniq); "content", that each line was there
+    ``lineage`` is what is known of it: "lines", that its n-th line was made of the n-th (of several files one behind the other, as ``reads`` has them); "filter", that it leaves out lines (grep, head, uniq); "content", that each line was there
     before (sort, shuf, sort -u); "protocol", that it says itself what it made of what (see ``protocol``); "whole", nothing: then each file was made of all files. What was promised is
     looked for in the files afterwards, which takes a second or so for a million lines; if it is not so, the files are traced as wholes, and it is said. Raises
     CalledProcessError if the program fails and ``check`` is on; off, a status is no failure to whoever calls it (``diff``), and a note tells of it.
@@ -59,7 +59,8 @@ def program(
             _commit_said(actor, said, options.get("cwd"))
         else:
             ended = [f"{called} ended with status {done.returncode}: what it wrote may not be all that it was to write"] if done.returncode else []
-            _commit(actor, called, lineage, taken, given, {**stamps, **others}, before, ended)
+            unordered = len(taken) > 1 and (stdin is not None or isinstance(reads, (set, frozenset)))
+            _commit(actor, called, lineage, taken, given, {**stamps, **others}, before, ended, unordered)
     if check:
         done.check_returncode()
     return done
@@ -108,8 +109,9 @@ def _run(argv: Sequence[Path], stdin: Path | None, stdout: Path | None, options:
 
 def _commit(
     actor: Steady, name: str, lineage: str, taken: Sequence[str], given: Sequence[str], stamps: dict[str, FileStamp | None], before: _Before, ended: Sequence[str],
+    unordered: bool,
 ) -> None:
-    """Find what was promised in the files, and commit that, or the files as wholes. ``ended`` says what is to be told of its end."""
+    """Find what was promised in the files, and commit that, or the files as wholes. ``ended`` says what is to be told of its end, ``unordered`` that several files are read in an order that nobody knows."""
     missing = [path for path in given if not mode_of(path)]
     given = [path for path in given if path not in missing]
     why = [*ended, *(f"{name} did not write {path}" for path in missing)]
@@ -119,7 +121,7 @@ def _commit(
         return _commit_wholes(actor, taken, given, stamps, why)
     try:
         read, written = [before.lines(path) for path in taken], [lines_in(path) for path in given]
-        associations, unsure = matched(lineage, read, written)
+        associations, unsure = matched(lineage, read, written, unordered)
     except Unmatched as broken:
         why.append(f"{name} {broken}, so it is traced file by file: each was made of all that it read")
         return _commit_wholes(actor, taken, given, stamps, why)

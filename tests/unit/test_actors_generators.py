@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Sequence
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -205,6 +206,15 @@ def test_tags_tell_groups_apart(home):
     assert given_ == [("a", 4), ("b", 2), ("c", 4)]
     (step,) = actors.steps()
     assert made(step, 3) == [[0, 2], [1], [3]]
+
+
+@pytest.mark.parametrize("make", [float, np.float32, lambda text: (float(text), "x")])
+def test_tags_that_are_nan_are_one(make):
+    records = [make("nan"), make("1"), make("nan"), make("1")]
+    given_ = list(actors.generator(lambda records: iter([*records][:2]), tags=(lambda r: r, lambda o: o))(records))
+    assert given_ == records[:2]
+    (step,) = actors.steps()
+    assert made(step, 2) == [[0, 2], [1, 3]]
 
 
 @given(st.lists(st.tuples(st.sampled_from("io"), st.integers(0, 3)), max_size=30))

@@ -98,6 +98,17 @@ def test_a_file_that_is_too_large_to_look_through_is_a_whole(source, tmp_path, m
     assert "to look through, so it is traced file by file" in actors.steps()[0].incomplete[0]
 
 
+@pytest.mark.parametrize(("argv", "reads", "stdin", "expected"), [(["cat", "in.txt", "b"], ["in.txt", "b"], None, "in.txt"), (["cat", "-", "in.txt"], ["in.txt"], "b", None), (["cat", "b", "in.txt"], {"in.txt", "b"}, None, None)])
+def test_lines_of_several_files_are_numbered_in_an_order_that_was_said(source, tmp_path, argv, reads, stdin, expected):
+    (tmp_path / "b").write_text("b1\nb2\n")
+    actors.program(argv, reads=reads, stdin=stdin, stdout=tmp_path / "out", lineage="lines", cwd=tmp_path)
+    (step,) = actors.steps()
+    if expected:
+        assert back(step, tmp_path / "out", 0) == {str(source): [0]}
+    else:
+        assert "nobody said in which order it reads them" in step.incomplete[0]
+
+
 def test_a_program_is_named_in_bytes_as_well(source, tmp_path):
     assert actors.program([b"cat", os.fsencode(source)], reads=source, stdout=tmp_path / "out", lineage="lines").returncode == 0
     assert actors.steps()[0].name == "cat"
