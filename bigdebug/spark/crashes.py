@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from py4j.protocol import Py4JError
 from pyspark.errors import AnalysisException, ParseException, PySparkException
 
+from bigdebug.spark.cancelled import is_cancelled
 from bigdebug.spark.interruption import interruption
 from bigdebug.spark.jobs import at_most
 from bigdebug.trace.culprits import Culprits
@@ -31,12 +32,12 @@ LATER = "bigdebug: run.culprits, or dbg.runs[-1].culprits, runs what crashed aga
 
 
 def crashed(problem: BaseException, before: BaseException | None = None) -> bool:
-    """Whether an exception is one of a job that ran: Spark raises others before it runs anything, and where it was interrupted. ``before`` is what
-    was being handled when the job was begun.
+    """Whether an exception is one of a job that ran: Spark raises others before it runs anything, and where it was interrupted, or cancelled, which whoever did that
+    does not want to run again. ``before`` is what was being handled when the job was begun.
     """
     if isinstance(problem, AnalysisException | ParseException) or interruption(problem, before) is not None:
         return False
-    return isinstance(problem, RAISED)
+    return isinstance(problem, RAISED) and not is_cancelled(problem)
 
 
 def ended(problem: BaseException | None) -> bool:

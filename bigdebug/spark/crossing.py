@@ -15,13 +15,13 @@ from pyspark.sql import DataFrame, Row
 from bigdebug.errors import SourceChangedError, UnknownOperatorError
 from bigdebug.graph import Operator
 from bigdebug.spark.bars import counted
+from bigdebug.spark.cancelled import is_cancelled
 from bigdebug.spark.equal import check_records, equal_records, equal_rows
 from bigdebug.spark.rdd.crashes.suspects import suspected
 from bigdebug.spark.rdd.definition import definitions
 from bigdebug.spark.rdd.lineage_rdd import LineageRDD, trace_of
 from bigdebug.spark.rdd.recorder import Recorder
 from bigdebug.spark.seams import Seams
-from bigdebug.spark.sql.failures import is_cancelled
 from bigdebug.spark.sql.lineage_frame import LineageFrame, lineage_of
 from bigdebug.spark.sql.plans.catalyst import same_query
 from bigdebug.spark.sql.questions import Questions
@@ -63,7 +63,7 @@ class Crossing:
 
         Finding them takes the jobs of a query that failed, of which nothing is known to have finished.
         """
-        if is_cancelled(self._frames.users, problem):
+        if is_cancelled(problem):
             return []
         return [
             (run.graph[operator], self._frames.suspected(rdd._rows_of, problem).culprits)

@@ -23,8 +23,9 @@ from bigdebug.shown import counted
 from bigdebug.spark.across.looseness import Numbers, numbers_in, unlike
 from bigdebug.spark.across.rowkeys import Keys, keys_of
 from bigdebug.spark.across.taken import Refusal, Taken
+from bigdebug.spark.cancelled import is_cancelled
 from bigdebug.spark.sql.actions import unheard
-from bigdebug.spark.sql.failures import brief, is_cancelled
+from bigdebug.spark.sql.failures import brief
 from bigdebug.spark.sql.far import Far
 from bigdebug.spark.sql.lineage_frame import lineage_of
 from bigdebug.spark.sql.plans.catalyst import bounded
@@ -160,7 +161,7 @@ class Handed:
             with bounded(), _unwarned():
                 return self._computed()
         except (PySparkException, Py4JError) as trouble:
-            if from_outside(trouble) or is_cancelled(self._run.questions.catalyst, trouble):
+            if from_outside(trouble) or is_cancelled(trouble):
                 raise
             raise UntraceableError(
                 f"{self._run.name!r} gave a frame, and fails when it is computed once more: {brief(trouble).rstrip('.')}", remedy="Write it to a file, and read that.",

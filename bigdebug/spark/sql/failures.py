@@ -14,12 +14,9 @@ from typing import Any
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PythonException
 
+from bigdebug.spark.cancelled import is_cancelled
 from bigdebug.spark.sql.plans.catalyst import Catalyst
 from bigdebug.spark.sql.plans.expressions import Expr, Node
-
-_CANCELLED = "SPARK_JOB_CANCELLED"
-
-_THROWABLE = "org.apache.spark.SparkThrowable"
 
 _FUNCTION = "org.apache.spark.sql.catalyst.expressions.PythonFuncExpression"
 
@@ -32,26 +29,9 @@ _RAISED = re.compile(r"[\w.]+(?:Error|Exception|Exit|Interrupt)\b")
 
 def is_users(catalyst: Catalyst, frame: Any, trouble: Exception, whole: bool) -> bool:
     """Whether an action on ``frame`` would have failed of ``trouble`` by itself; ``whole`` says that it computes all rows."""
-    if is_cancelled(catalyst, trouble):
+    if is_cancelled(trouble):
         return True
     return whole and isinstance(trouble, PythonException) and _calls_all(catalyst, Catalyst.plan(frame))
-
-
-def is_cancelled(catalyst: Catalyst, trouble: Exception) -> bool:
-    """Whether somebody has cancelled the job."""
-    return any(catalyst.is_a(thrown, _THROWABLE) and thrown.getCondition() == _CANCELLED for thrown in causes(thrown_by(trouble)))
-
-
-def thrown_by(trouble: BaseException) -> Any:
-    """The exception of the JVM that one of Python's tells of; None if it is none."""
-    return trouble.java_exception if isinstance(trouble, Py4JJavaError) else getattr(trouble, "_origin", None)
-
-
-def causes(thrown: Any) -> Iterator[Any]:
-    """An exception of the JVM, what caused it, what caused that, and so on."""
-    while thrown is not None:
-        yield thrown
-        thrown = thrown.getCause()
 
 
 def brief(trouble: Exception) -> str:

@@ -18,6 +18,7 @@ from bigdebug.agents.guards.policy import Policy
 from bigdebug.errors import BigdebugError, IncompleteLineageError
 from bigdebug.model import Statistics
 from bigdebug.outside import from_outside
+from bigdebug.spark.cancelled import UNTOLD, is_cancelled
 from bigdebug.spark.captures import OpenCapture
 from bigdebug.spark.crashes import crashed, tell
 from bigdebug.spark.interruption import planning
@@ -238,9 +239,11 @@ class FrameRecorder(FrameRuns):
             run.culprits.find_by(FrameDiagnosis(self, run, failure).more)
             resume = FrameResume(self, run, action, failure)
             run.resuming.append(resume)
-            action.instead = None if capture.policy is None or action.lazy else going_on(self.users, run, resume, Policy.unpacked(capture.policy), action.problem)
+            action.instead = None if capture.policy is None or action.lazy else going_on(run, resume, Policy.unpacked(capture.policy), action.problem)
             if action.instead is None:
                 tell(self.spark.sparkContext, run.culprits, action.problem)
+        elif action.problem is not None and is_cancelled(action.problem):
+            run.culprits.unknown.append(UNTOLD)
         if action.status == "succeeded" and capture.strategy == "inject" and action.frame_to_run is action.frame:
             try:
                 index(run)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from bigdebug.agents.guards.policy import Choice, Policy
 from bigdebug.shown import counted
+from bigdebug.spark.cancelled import UNTOLD, is_cancelled
 from bigdebug.spark.crashes import crashed, tell
 from bigdebug.spark.rdd.crashes.blamed import Blamed, iterators, told_once
 from bigdebug.spark.rdd.crashes.diagnosis import CrashDiagnosis
@@ -37,6 +38,8 @@ def settle(recorder: Recorder, run: Run, action: Action) -> None:
         recorder.policies.setdefault(run.id, Governed(Policy(Choice(True, None)).packed()))
         run.culprits.find_by(CrashDiagnosis(recorder, run, action).more)
         tell(recorder.sc, run.culprits, action.problem, wait=action.name not in _FOR_EFFECT)
+    elif action.problem is not None and is_cancelled(action.problem):
+        run.culprits.unknown.append(UNTOLD)
 
 
 def _note(recorder: Recorder, run: Run, action: Action, packed: str) -> None:

@@ -15,6 +15,7 @@ from pyspark.errors import PySparkException
 from bigdebug.agents.guards.policy import Policy
 from bigdebug.errors import ReplayError
 from bigdebug.shown import counted
+from bigdebug.spark.cancelled import is_cancelled
 from bigdebug.spark.interruption import planning
 from bigdebug.spark.process import answering
 from bigdebug.spark.rdd.crashes.decisions import Decisions, Repair, renamed
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from bigdebug.spark.rdd.action import Action
     from bigdebug.spark.rdd.recorder import Recorder
 
-_LEFT_BEHIND, _CANCELLED = "FileAlreadyExistsException", "SPARK_JOB_CANCELLED"
+_LEFT_BEHIND = "FileAlreadyExistsException"
 
 _PASSES = 4
 """How often the action is called, at most, until no function over an iterator has to begin anew."""
@@ -124,7 +125,7 @@ class Resume:
                     raise ReplayError(
                         f"{self._run.action}() has left the directory behind that it wrote to when it crashed", remedy="Remove it, and resume once more.",
                     ) from problem
-                if skip is not True or _CANCELLED in str(problem):  # others crashed, and are told as before, or nothing did
+                if skip is not True or is_cancelled(problem):  # others crashed, and are told as before, or nothing did
                     raise
                 raise ReplayError("The program fails without them, too, and Spark says above why", remedy=self._remedy(runs[-1])) from problem
         run = runs[-1]

@@ -14,6 +14,7 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
 from bigdebug.spark.bars import counted
+from bigdebug.spark.cancelled import is_cancelled
 from bigdebug.spark.crashes import ended
 from bigdebug.spark.interruption import planning
 from bigdebug.spark.sql.crashes.blamed import At, Blamed, Input, Looking
@@ -30,7 +31,7 @@ from bigdebug.spark.sql.crashes.telling import Telling
 from bigdebug.spark.sql.crashes.unfinished import Failure
 from bigdebug.spark.sql.crashes.unlooked import unlikely, unlooked
 from bigdebug.spark.sql.crashes.waves import PartitionWaves, Waves, every
-from bigdebug.spark.sql.failures import brief, is_cancelled
+from bigdebug.spark.sql.failures import brief
 from bigdebug.spark.sql.fitting import fitting
 from bigdebug.spark.sql.frame_runs import FrameRuns
 from bigdebug.spark.sql.plans.code import Guarding
@@ -195,7 +196,7 @@ class FrameDiagnosis:
                 return None
             return (yield from self._look.of(at, asked, below, self._how, reads=self._looks == 2))
         except (PySparkException, Py4JError) as trouble:
-            if is_cancelled(self._query.catalyst, trouble) or (ended(trouble) and not self._how.confined):
+            if is_cancelled(trouble) or (ended(trouble) and not self._how.confined):
                 raise
             self._culprits.unknown.append(f"The rows of {self._blamed.operator(step.written)} could not be computed again: {brief(trouble)}")
             return None

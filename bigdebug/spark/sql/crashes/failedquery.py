@@ -8,6 +8,7 @@ from typing import Any
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
+from bigdebug.spark.cancelled import is_cancelled
 from bigdebug.spark.sql.crashes.finished import Finished
 from bigdebug.spark.sql.crashes.folding import call_once, planned
 from bigdebug.spark.sql.crashes.sizes import Sizes
@@ -16,7 +17,7 @@ from bigdebug.spark.sql.crashes.unfinished import Failure, Unfinished
 from bigdebug.spark.sql.crashes.unlooked import recursion
 from bigdebug.spark.sql.crashes.walk import Step, steps_of
 from bigdebug.spark.sql.crashes.waves import Asking
-from bigdebug.spark.sql.failures import brief, is_cancelled
+from bigdebug.spark.sql.failures import brief
 from bigdebug.spark.sql.plans.calls import functions_of, minds_partition
 from bigdebug.spark.sql.plans.catalyst import Catalyst
 from bigdebug.spark.sql.runs import FrameRun
@@ -91,7 +92,7 @@ class FailedQuery:
         try:
             steps = steps_of(self.catalyst, *planned(self.catalyst, Catalyst.plan(self.asked)))
         except (PySparkException, Py4JError) as trouble:
-            if is_cancelled(self.catalyst, trouble):
+            if is_cancelled(trouble):
                 raise
             self._unknown.append(f"Spark could not plan the query once more: {brief(trouble)}")
             return []

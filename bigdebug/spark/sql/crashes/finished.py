@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
+from bigdebug.spark.cancelled import is_cancelled
 from bigdebug.spark.sql.actions import unheard
 from bigdebug.spark.sql.crashes.walk import Step, steps_of
-from bigdebug.spark.sql.failures import is_cancelled
 from bigdebug.spark.sql.plans.catalyst import Catalyst
 from bigdebug.spark.sql.plans.expressions import Expr, Node
 from bigdebug.spark.sql.plans.rewriting import with_inputs
@@ -69,7 +69,7 @@ class Finished:
                 unheard(self._catalyst.frame(self.rows(number, node)), "count")
                 self._ended[number] = True
             except (PySparkException, Py4JError) as trouble:
-                if is_cancelled(self._catalyst, trouble):
+                if is_cancelled(trouble):
                     raise
                 self._ended[number] = False
         return self._ended[number]

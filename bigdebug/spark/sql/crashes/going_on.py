@@ -11,18 +11,17 @@ from pathlib import Path
 
 from bigdebug.agents.guards.policy import Policy
 from bigdebug.agents.letters import letter, post
+from bigdebug.spark.cancelled import is_cancelled
 from bigdebug.spark.sql.crashes.resume import FrameResume
-from bigdebug.spark.sql.failures import is_cancelled
-from bigdebug.spark.sql.plans.catalyst import Catalyst
 from bigdebug.trace.culprits import Culprits
 from bigdebug.trace.resumed import Resumed
 from bigdebug.trace.run import Run
 
 
-def going_on(catalyst: Catalyst, run: Run, resume: FrameResume, policy: Policy, problem: Exception) -> Resumed | None:
+def going_on(run: Run, resume: FrameResume, policy: Policy, problem: Exception) -> Resumed | None:
     """What a failed action gives after all; None, and a note of why on its exception, if it has to fail."""
     choice = policy.otherwise
-    if not choice.goes_on or is_cancelled(catalyst, problem):
+    if not choice.goes_on or is_cancelled(problem):
         return None
     repair = None if choice.repair is None else pickle.loads(choice.repair)
     try:

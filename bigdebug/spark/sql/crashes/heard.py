@@ -15,8 +15,8 @@ from typing import Any
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
+from bigdebug.spark.cancelled import causes, thrown_by
 from bigdebug.spark.handles import Handles
-from bigdebug.spark.sql.failures import causes, thrown_by
 from bigdebug.spark.sql.plans.catalyst import Catalyst
 from bigdebug.spark.unlogged import unlogged
 

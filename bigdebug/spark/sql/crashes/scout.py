@@ -12,12 +12,12 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import Row
 
+from bigdebug.spark.cancelled import is_cancelled
 from bigdebug.spark.crashes import ended
 from bigdebug.spark.sql.actions import unheard
 from bigdebug.spark.sql.crashes.passing import blameable
 from bigdebug.spark.sql.crashes.sizes import Asked
 from bigdebug.spark.sql.crashes.waves import MOST, Waves
-from bigdebug.spark.sql.failures import is_cancelled
 from bigdebug.spark.sql.plans.expressions import Node
 from bigdebug.spark.sql.plans.rewriting import with_inputs
 
@@ -66,7 +66,7 @@ class Scout:
         try:
             return next(self._coming, None)
         except (PySparkException, Py4JError) as trouble:
-            if is_cancelled(self.catalyst, trouble) or ended(trouble):
+            if is_cancelled(trouble) or ended(trouble):
                 raise
             raise AloneError from trouble
 

@@ -8,13 +8,13 @@ from itertools import takewhile
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
+from bigdebug.spark.cancelled import is_cancelled
 from bigdebug.spark.sql.crashes.chains import chain
 from bigdebug.spark.sql.crashes.finished import Finished
 from bigdebug.spark.sql.crashes.scout import Scout, ScoutedWaves
 from bigdebug.spark.sql.crashes.sizes import Sizes
 from bigdebug.spark.sql.crashes.walk import Step
 from bigdebug.spark.sql.crashes.waves import Waves
-from bigdebug.spark.sql.failures import is_cancelled
 from bigdebug.spark.sql.plans.catalyst import Catalyst
 from bigdebug.spark.sql.plans.expressions import Node
 
@@ -52,7 +52,7 @@ class Scouting:
         try:
             return Scout(asking(nodes), below, [(node, self._sizes.asked(number + place)) for place, node in enumerate(nodes)])
         except (PySparkException, Py4JError) as trouble:
-            if is_cancelled(self._catalyst, trouble):
+            if is_cancelled(trouble):
                 raise
             return None
 

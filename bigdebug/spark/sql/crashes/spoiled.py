@@ -9,10 +9,11 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
 from bigdebug.errors import UntraceableError
+from bigdebug.spark.cancelled import is_cancelled
 from bigdebug.spark.sql.crashes.blamed import At, Blamed, Input, Looking
 from bigdebug.spark.sql.crashes.readable import readable
 from bigdebug.spark.sql.crashes.strict import HANDED_OVER, Strict, is_strict
-from bigdebug.spark.sql.failures import brief, is_cancelled
+from bigdebug.spark.sql.failures import brief
 from bigdebug.spark.sql.frame_runs import FrameRuns
 from bigdebug.spark.sql.plans.expressions import Node
 
@@ -57,7 +58,7 @@ def _malformed(frames: FrameRuns, blamed: Blamed, frame: Any, leaf: Node, at: At
     try:
         return readable(reading, leaf)
     except (UntraceableError, PySparkException, Py4JError) as trouble:
-        if is_cancelled(blamed.catalyst, trouble):
+        if is_cancelled(trouble):
             raise
         if not at.telling.told:  # it reads them all, or skips the others
             return leaf

@@ -14,7 +14,8 @@ from bigdebug.errors import LocalizeError
 from bigdebug.localize.oracle import Answer
 from bigdebug.localize.ordered import Asked
 from bigdebug.model import Outcome
-from bigdebug.spark.sql.failures import brief, is_cancelled
+from bigdebug.spark.cancelled import is_cancelled
+from bigdebug.spark.sql.failures import brief
 from bigdebug.spark.sql.inquiry.judging import Test, TriedRow
 from bigdebug.spark.sql.inquiry.tried import Tried, same, there_of
 from bigdebug.spark.sql.inquiry.trying import Trying
@@ -72,7 +73,7 @@ class Trials:
         try:
             given = iter(self._trying.given([(subject, each) for subject, sets in batch.items() for each in sets], None, order))
         except PySparkException as problem:
-            if isinstance(problem, AnalysisException) or is_cancelled(self._trying.catalyst, problem):
+            if isinstance(problem, AnalysisException) or is_cancelled(problem):
                 raise
             return {subject: self.ask(subject, sets, order) for subject, sets in batch.items()}  # who raises is seen there
         return {subject: self._judged(subject, sets, list(islice(given, len(sets)))) for subject, sets in batch.items()}
@@ -91,7 +92,7 @@ class Trials:
         try:
             given = self._trying.given([(subject, each) for each in sets], subject, order)
         except PySparkException as problem:
-            if isinstance(problem, AnalysisException) or is_cancelled(self._trying.catalyst, problem):
+            if isinstance(problem, AnalysisException) or is_cancelled(problem):
                 raise
             tried.raised += 1
             return self._by_halves(subject, sets, order, problem)
