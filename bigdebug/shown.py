@@ -7,6 +7,7 @@ import re
 import reprlib
 from collections import deque
 from collections.abc import Callable, Collection, Iterable
+from dataclasses import fields
 from itertools import islice
 from typing import Any
 
@@ -69,6 +70,12 @@ def plain(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+def by_fields(value: Any) -> str:
+    """A dataclass as Python shows it, ``Class(field=value, ...)``, but with what its fields hold ``shown``, and plain: for classes that hold values of the user."""
+    told = (f"{field.name}={shown(getattr(value, field.name))}" for field in fields(value) if field.repr)
+    return plain(f"{_name(type(value))}({', '.join(told)})")
 
 
 _called: Callable[[str], str | None] | None = None

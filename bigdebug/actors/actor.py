@@ -25,7 +25,7 @@ from bigdebug.actors.stamping import Stamper
 from bigdebug.actors.values import digest_of
 from bigdebug.errors import ActorError, BigdebugError
 from bigdebug.outside import said
-from bigdebug.shown import shown
+from bigdebug.shown import masked, shown
 from bigdebug.trace.across.located import Extent, FileStamp, Unit
 
 log = logging.getLogger("bigdebug")
@@ -126,7 +126,7 @@ class Actor:
         with self._alone:
             self._go_on("told of a failure")
             number = self._log.inputs.count - 1 if item is NEXT else self._log.lone(item)
-            text = error if isinstance(error, str) else f"{type(error).__name__}: {said(error)}"
+            text = _trouble(error)
             look = "" if item is NEXT else shown(tuple(item)[:3] if isinstance(item, Place) else item)
             self._fail(number, look, "" if output is None else shown(output), text, self._log.inputs.last())
 
@@ -134,7 +134,7 @@ class Actor:
         """The input of this number made trouble: what is captured as a whole knows numbers, and where its inputs stand."""
         with self._alone:
             self._go_on("told of a failure")
-            self._fail(number, "", "", f"{type(error).__name__}: {said(error)}", places)
+            self._fail(number, "", "", _trouble(error), places)
 
     def commit(self) -> None:
         """It is done: what it said is kept, whole. What it contains and what has not committed is dropped. Raises ActorError the second time, StoreError."""
@@ -153,7 +153,7 @@ class Actor:
         with self._alone:
             self._go_on("abandoned")
             self._done = "has failed"
-            text = error if isinstance(error, str) else f"{type(error).__name__}: {said(error)}"
+            text = _trouble(error)
             self._home.fail(self.id, self._registration, Failure(text, time.time(), tuple(self._culprits), tuple(self._failed_in.values())))
 
     def __enter__(self) -> Actor:
@@ -280,3 +280,6 @@ def _count(count: Any) -> int:
     return count
 
 
+def _trouble(error: BaseException | str) -> str:
+    """What went wrong, as it is kept: without what is secret, for whoever reads it later may know of no secrets."""
+    return masked(error if isinstance(error, str) else f"{type(error).__name__}: {said(error)}")

@@ -14,7 +14,7 @@ from bigdebug.actors.associations import Associations, load
 from bigdebug.actors.items import Items
 from bigdebug.actors.places import Place
 from bigdebug.errors import StoreError
-from bigdebug.shown import plain
+from bigdebug.shown import by_fields, plain
 from bigdebug.store.contained import contained, read_json
 from bigdebug.store.formats import check_format
 from bigdebug.trace.across.located import Unit
@@ -50,7 +50,7 @@ class Facts:
         return cls(str(data["id"]), str(data["name"]), began=float(data["began"]), **chains)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ActorCulprit:
     """An input that an actor failed on (Newt 4): its number among the inputs, how it looks, what was to be made of it, and what went wrong.
 
@@ -68,6 +68,9 @@ class ActorCulprit:
         which = "no input" if self.number is None else f"input {self.number:,}"
         where = "" if self.at is None or self.input else f"{short(self.at.path)}, {self.at.unit.value} {self.at.position + (self.at.unit is Unit.LINE):,}"
         return plain(": ".join(filter(None, (which, self.input or where, self.error))))
+
+    def __repr__(self) -> str:
+        return by_fields(self)
 
     def dump(self) -> dict[str, Any]:
         """As data that JSON takes."""

@@ -10,7 +10,7 @@ from typing import Any
 from bigdebug.agents.alike import name
 from bigdebug.agents.partners import partners
 from bigdebug.model import SourceRecord
-from bigdebug.shown import counted, shown
+from bigdebug.shown import by_fields, counted, shown
 from bigdebug.trace.table import Table
 
 Key = Callable[[Any], Any]
@@ -43,7 +43,7 @@ class Inputs:
         return bool(self.gones or self.news)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Change:
     """An output that only the new result has (``before`` is empty), only the old one (``after`` is), or that became another.
 
@@ -57,6 +57,9 @@ class Change:
     @property
     def kind(self) -> str:
         return "changed" if self.before and self.after else "removed" if self.before else "added"
+
+    def __repr__(self) -> str:
+        return by_fields(self)
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from bigdebug.model import SourceRecord
-from bigdebug.shown import counted, shown
+from bigdebug.shown import by_fields, counted, shown
 from bigdebug.trace.table import Table
 
 CULPRIT, AMBIGUOUS, ORDER, UNSTABLE = "culprit", "ambiguous", "order-dependent", "not-reproducible"
@@ -18,7 +18,7 @@ _FAULTS, _RECORDS = 5, 5
 """So many fault sets are shown, and so many records of each, the likeliest ones."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class FaultSet:
     """Source records without which ``outputs`` are right, and without any fewer of which they are wrong (to the last one that was tried).
 
@@ -33,6 +33,9 @@ class FaultSet:
     instead: tuple[tuple[SourceRecord, ...], ...] = ()
     verdict: str = AMBIGUOUS
     gone: bool = False
+
+    def __repr__(self) -> str:
+        return by_fields(self)
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ import numpy.typing as npt
 from bigdebug.errors import UnknownRecordError
 from bigdebug.mining.grubbs import ALPHA, Outlier, outliers
 from bigdebug.model import Origin
+from bigdebug.shown import by_fields
 from bigdebug.trace.positions import Positions, distinct
 
 Instance = tuple[Any, int]
@@ -60,7 +61,7 @@ _SAYS = {
 }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Suspect:
     """An input of an operator (at ``position`` of ``partition``), or an output if ``way`` says so, or a whole partition (None), with an unusual multiplicity.
 
@@ -79,6 +80,9 @@ class Suspect:
     made: Made = Made.UNKNOWN
     records: tuple[Any, ...] = ()
     origins: tuple[Origin, ...] = ()
+
+    def __repr__(self) -> str:
+        return by_fields(self)
 
 
 def suspects(

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from bigdebug.errors import UnknownRecordError
+from bigdebug.shown import by_fields
 from bigdebug.trace.given import whole
 from bigdebug.trace.places import Places
 from bigdebug.trace.positions import Positions, distinct
@@ -17,7 +18,7 @@ RECORD = ("record",)
 """The only column of records that are no tuples of one length."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Page:
     """Records from one number on. ``numbers`` count a trace's records from 0; rows that only go together have one number.
 
@@ -33,6 +34,9 @@ class Page:
     """Whether ``names`` are origins."""
     beyond: bool = False
     """Whether others follow that no page has, for only the first ones have numbers."""
+
+    def __repr__(self) -> str:
+        return by_fields(self)
 
 
 def fields_of(records: Sequence[Any]) -> tuple[tuple[str, ...], tuple[Sequence[Any], ...]]:

@@ -6,14 +6,20 @@ import array
 import types
 from collections import Counter, defaultdict, deque
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from bigdebug import actors
+from bigdebug.localize.comparison import Change
+from bigdebug.localize.diagnosis import FaultSet
+from bigdebug.mining.multiplicity import Suspect
 from bigdebug.model import Origin, SourceRecord
 from bigdebug.shown import LONGEST, mask, masking, plain, shown
+from bigdebug.trace.page import Page
 
 leaves = (
     st.none() | st.booleans() | st.integers() | st.floats() | st.complex_numbers() | st.text(max_size=8)
@@ -183,6 +189,42 @@ def test_what_is_secret_by_its_name() -> None:
     assert plain("sk-1\x1b") == "***\\x1b"
     assert repr(SourceRecord("sk-12", 3, Origin("d"))).startswith("SourceRecord(record='***', rid=3, origin=Origin(dataset='d'")
     assert masking() is not None
+
+
+class Odd:
+    def __repr__(self) -> str:
+        raise RuntimeError("no")
+
+
+HOLDING = {
+    "fault set": lambda value: FaultSet((SourceRecord(value, 3, Origin("d")),), (value,)),
+    "change": lambda value: Change((value,), (value,)),
+    "suspect": lambda value: Suspect(1, 0, 0, 2.0, 1.5, "It has 2 outputs.", records=(value,)),
+    "page": lambda value: Page(("record",), (0,), None, ((value,),), False),
+}
+"""What people hold that holds values of theirs."""
+
+
+@pytest.mark.usefixtures("_secret")
+@pytest.mark.parametrize("hold", HOLDING.values(), ids=HOLDING)
+def test_what_holds_values_shows_them_as_they_are_shown_alone(hold: Any) -> None:
+    text = repr(hold(("sk-12", 1)))
+    assert "sk-" not in text
+    assert "('***', 1)" in text
+    assert "Odd whose repr raised RuntimeError" in repr(hold(Odd()))
+    assert len(repr(hold("x" * 10**7))) < 5 * LONGEST
+    assert repr(hold(("a", 1))).startswith(f"{type(hold(0)).__name__}(")
+
+
+@pytest.mark.usefixtures("_secret")
+def test_what_an_actor_failed_of_is_kept_without_what_is_secret(tmp_path: Path) -> None:
+    actor = actors.register("step", home=tmp_path)
+    actor.add_input("sk-12")
+    actor.fail("sk-12", error=ValueError("no sk-12"))
+    actor.abandon(ValueError("sk-12"))
+    kept = [path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()]
+    assert any(b"***" in each for each in kept)
+    assert not [each for each in kept if b"sk-" in each]
 
 
 def test_nothing_is_secret_unless_somebody_says_so() -> None:
