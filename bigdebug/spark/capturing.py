@@ -69,15 +69,12 @@ class Capturing:
 
     @contextmanager
     def skip(self) -> Iterator[None]:
-        """Operators defined within keep no lineage of their own: chosen iterations of a loop, say.
+        """Operators that this thread defines within keep no lineage of their own: chosen iterations of a loop, say.
 
         A trace still passes through them: it derives what it needs, at the price of computing those stages again.
         """
-        before, self._recorder.skipping = self._recorder.skipping, True
-        try:
+        with self._recorder.skipping():
             yield
-        finally:
-            self._recorder.skipping = before
 
     def watch(
         self, op: Any = None, guard: Callable[[Any], Any] | None = None, *, timeout: float | None = None, slow: float | None = None,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import pytest
@@ -123,3 +124,33 @@ def test_one_that_is_cancelled_disturbs_no_other(dbg: Any, tmp_path: Path, untol
         assert threads.gave["rows"] is True
         assert sorted(kept.collect()) == expected
         assert sorted(asked.getLineage().where(lambda pair: pair[0] == "7").goBackAll().rids().tolist()) == lines
+
+
+def test_what_one_thread_skips_is_no_other_threads_and_ends_with_its_block(dbg: Any) -> None:
+    threads, first, second, ended = Threads(), Event(), Event(), Event()
+
+    def skips() -> bool:
+        return "skipped" in dbg.context.parallelize([1], 1).map(str)._definition.operator.detail
+
+    def one() -> list[bool]:
+        with dbg.skip():
+            first.set()
+            assert second.wait(PATIENCE)
+            within = skips()
+        ended.set()
+        return [within, skips()]
+
+    def other() -> list[bool]:
+        assert first.wait(PATIENCE)
+        before = skips()
+        with dbg.skip():
+            second.set()
+            assert ended.wait(PATIENCE)
+            within = skips()
+        return [before, within, skips()]
+
+    threads.start("one", one)
+    threads.start("other", other)
+    threads.join()
+    assert threads.gave == {"one": [True, False], "other": [False, True, False]}
+    assert not skips()

@@ -30,9 +30,10 @@ class Uncaptured:
 
 
 class ThreadState(threading.local):
-    """What one thread is at; ``depth`` is how often it is within ``plain``."""
+    """What one thread is at; ``depth`` is how often it is within ``plain``, ``skips`` whether operators that it defines keep no lineage."""
 
     depth = 0
+    skips = False
     action: Action | None = None
     uncaptured: Uncaptured | None = None
     composing: Form | None = None
@@ -59,6 +60,16 @@ class InProgress:
             yield
         finally:
             self.thread.depth -= 1
+
+    @contextmanager
+    def skipping(self) -> Iterator[None]:
+        """Within: operators that this thread defines keep no lineage of their own. Those of others do: nobody said so of them."""
+        before = self.thread.skips
+        try:
+            self.thread.skips = True
+            yield
+        finally:
+            self.thread.skips = before
 
     @property
     def action(self) -> Action | None:

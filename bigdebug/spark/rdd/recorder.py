@@ -32,7 +32,6 @@ class Recorder(Acting):
     def __init__(self, sc: SparkContext, store: LineageStore) -> None:
         super().__init__(sc, store)
         self.store = store
-        self.skipping = False
         self.progress = True
         self.crossing: Any = None
         """Knows where DataFrames begin and end; put there by whoever knows both."""
@@ -64,7 +63,7 @@ class Recorder(Acting):
         if self.current is not None:
             known["internal"] = True
             method = self.current.name
-        if self.skipping:
+        if self.thread.skips:
             known["skipped"] = True
         return Operator(
             id=next(self._ids), name=name if method in (name, "<module>") else f"{method}.{name}", kind=kind, form=form,
