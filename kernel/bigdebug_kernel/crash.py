@@ -8,6 +8,9 @@ from collections.abc import Callable, Iterator
 from types import TracebackType
 from typing import Any
 
+from bigdebug.outside import said
+from bigdebug.shown import masked, masking
+
 log = logging.getLogger("bigdebug")
 
 _LIBRARIES = ("pyspark", "py4j", "bigdebug", "bigdebug_kernel")
@@ -55,7 +58,7 @@ class CrashDisplay:
             shell.showtraceback((kind, problem, trace), tb_offset=tb_offset, running_compiled_code=True)
             return
         shell._get_exc_info((kind, problem, trace))  # %tb and %debug ask for the latest
-        shell._showtraceback(kind, problem, lines)
+        shell._showtraceback(kind, problem if masking() is None else masked(said(problem)), lines)  # a kernel sends what it says, which notebooks keep
         if shell.call_pdb:
             shell.debugger(force=True)
 
@@ -86,8 +89,8 @@ def without_libraries(trace: TracebackType | None) -> TracebackType | None:
 
 
 def shortened(text: str, called: Naming) -> list[str]:
-    """A traceback without frames of Spark's workers and of Java, cells by the names that they have, and where the whole one is."""
-    own = [_named(line, called) for line in _own_lines(text.split("\n"))]
+    """A traceback without frames of Spark's workers and of Java, and without what is secret, cells by the names that they have, and where the whole one is."""
+    own = [_masked(_named(line, called)) for line in _own_lines(text.split("\n"))]
     return ["\n".join([*own, "%lineage culprits shows all records that crashed; %tb the whole traceback, with the frames of Spark and bigdebug."])]
 
 
@@ -100,6 +103,13 @@ def _own_lines(lines: list[str]) -> Iterator[str]:
         inside = bool(_OF_SPARK.search(frame["file"])) if frame is not None else inside and bare.startswith("    ")
         if not (inside or _OF_JAVA.match(bare) or bare.strip() == "Driver stacktrace:"):
             yield line
+
+
+def _masked(line: str) -> str:
+    """A line without what is secret: then also without colors, of which one may begin within a secret."""
+    bare = _COLOR.sub("", line)
+    hidden = masked(bare)
+    return line if hidden == bare else hidden
 
 
 def _named(line: str, called: Naming) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from bigdebug.shown import mask
 from bigdebug_kernel.crash import shortened, without_libraries
 from tests.kernel.shells import Shell
 
@@ -43,6 +44,16 @@ bigdebug: 25 records crashed
 def test_frames_of_spark_of_java_and_of_ours_are_left_out() -> None:
     cells = {"/tmp/ipykernel_1/22.py": "Cell In[2]"}
     assert shortened(MESSAGE, cells.get) == [SHORT]
+
+
+def test_what_is_secret_is_shown_nowhere_whatever_colors_it_has() -> None:
+    line = "\x1b[32m----> 1\x1b[39m log(password\x1b[33m=\x1b[39m\x1b[33m'swordfish'\x1b[39m)"
+    mask(r"password=\S+")
+    try:
+        (shown,) = shortened(f"{line}\n\x1b[31mValueError\x1b[39m: no password=swordfish\n\x1b[31mbigdebug\x1b[39m: 1 record", {}.get)
+    finally:
+        mask(None)
+    assert shown.splitlines()[:-1] == ["----> 1 log(***", "ValueError: no ***", "\x1b[31mbigdebug\x1b[39m: 1 record"]
 
 
 def frames(trace: TracebackType | None) -> list[str]:
@@ -112,6 +123,25 @@ def test_a_crash_shows_the_cell_the_exception_and_the_culprit_with_its_variables
         assert len(frames(problem.__traceback__)) > 4
     shell.failure("%%lineage named --strategy lazy\nsc.parallelize([0]).map(lambda n: 1 // n).collect()")
     assert "      1 # %%lineage named --strategy lazy\n----> 2 sc.parallelize([0])" in capsys.readouterr().out
+
+
+@pytest.mark.usefixtures("patient")
+def test_a_crash_shows_no_secret_and_a_kernel_sends_none(shell: Shell, capsys: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    sent = []
+    show = shell._showtraceback
+    monkeypatch.setattr(shell, "_showtraceback", lambda kind, problem, lines: (sent.append(str(problem)), show(kind, problem, lines)))
+    shell.cell(r"dbg.mask = r'sk-\w+'")
+    try:
+        capsys.readouterr()
+        problem = shell.failure("sc.parallelize(['1', 'sk-999'], 1).map(lambda text: 1 // int(text)).collect()")
+        said = capsys.readouterr().out
+    finally:
+        shell.cell("dbg.mask = None")
+    assert "with base 10: '***'" in said
+    assert "sk-" not in said
+    assert ["sk-" in each for each in sent] == [False]
+    assert "***" in sent[0]
+    assert "'sk-999'" in str(problem)  # the exception is Spark's
 
 
 @pytest.mark.usefixtures("patient")
