@@ -17,6 +17,9 @@ RECORDER = "_bigdebug_frames"
 _FRAMES = (
     "collect", "count", "head", "first", "take", "tail", "isEmpty", "show", "toPandas", "toArrow", "toLocalIterator",
 )
+_CALLED = {"_to_pandas": "toPandas"}
+"""Methods that PySpark itself calls in the place of an action, and what the user knows them by: ``_to_pandas`` is that of its pandas API."""
+
 _WRITERS: tuple[tuple[type, tuple[str, ...]], ...] = (
     (DataFrameWriter, ("save", "saveAsTable", "insertInto", "json", "parquet", "text", "csv", "orc", "xml", "jdbc")),
     (DataFrameWriterV2, ("create", "replace", "createOrReplace", "append", "overwrite", "overwritePartitions")),
@@ -31,11 +34,11 @@ _plain: dict[tuple[type, str], Any] = {}
 
 def install() -> None:
     """From here on the actions of all sessions pass by; those without a recorder run as they are."""
-    for kind, names in ((DataFrame, _FRAMES), *_WRITERS):
+    for kind, names in ((DataFrame, (*_FRAMES, *_CALLED)), *_WRITERS):
         for name in names:
             if (kind, name) not in _plain and name in vars(kind):
                 _plain[kind, name] = vars(kind)[name]
-                setattr(kind, name, _told(name, vars(kind)[name], kind is DataFrame))
+                setattr(kind, name, _told(_CALLED.get(name, name), vars(kind)[name], kind is DataFrame))
     if (SparkSession, "sql") not in _plain:
         _plain[SparkSession, "sql"] = vars(SparkSession)["sql"]
         SparkSession.sql = _commanded(SparkSession.sql)  # type: ignore[method-assign]
