@@ -255,15 +255,15 @@ def test_a_run_whose_frame_no_step_took_is_as_before(dbg: Any, spark: Any, sourc
 
 
 def test_rows_beyond_a_frame_are_refused_and_all_of_it_is_counted(dbg: Any, spark: Any, source: str, tmp_path: Path) -> None:
-    frame = taken(dbg, spark.read.schema(SCHEMA).csv(source))
+    frame = taken(dbg, spark.read.schema(SCHEMA).csv(source), "all taken")
     passed_on(frame, tmp_path / "out.csv")
     with dbg.capture("back"):
         spark.createDataFrame(frame).rdd.map(lambda row: row.k).coalesce(1).saveAsTextFile(str(tmp_path / "back"))
-    path = dbg.pipeline.step("taken").writes[0].path
+    path = dbg.pipeline.step("all taken").writes[0].path
     for ask in (dbg.pipeline.backward, dbg.pipeline.forward):
         with pytest.raises(UnknownRecordError, match=r"has 20 rows \(got 99\)"):
             ask(path, rows=[99])
-    files, exact, notes = told(dbg.pipeline.forward(dbg.pipeline.step("taken")))
+    files, exact, notes = told(dbg.pipeline.forward(dbg.pipeline.step("all taken")))
     assert (files[str(tmp_path / "back" / "part-00000")], files[str(tmp_path / "out.csv")], exact, notes) == ([*range(20)], [*range(20)], True, [])
 
 
