@@ -129,7 +129,7 @@ class Handed:
         return [Located.of(taken.path, Unit.ROW, found, self._why(among > len(chosen)))] if len(found) else []
 
     def _why(self, more: bool) -> str:
-        unseen = [name for i, name in enumerate(self._run.frame.columns) if i in loose_in(self._run) and i not in self._numbers]
+        unseen = [name for i, name in enumerate(self._run.frame.columns) if i in self._loose and i not in self._numbers]
         why = [EQUAL.format(name=self._run.name)] if more else []
         if unseen:
             why.append(_UNSEEN.format(columns=", ".join(unseen), name=self._run.name))
@@ -188,17 +188,19 @@ class Handed:
     @cached_property
     def _settled(self) -> list[int]:
         """The positions of columns that each execution gives alike. Raises NondeterminismError if there are none."""
-        loose = loose_in(self._run)
-        found = [i for i in range(len(self._run.frame.columns)) if i not in loose]
+        found = [i for i in range(len(self._run.frame.columns)) if i not in self._loose]
         if not found:
             raise NondeterminismError("No value of the result is the same in each execution", value=self._run.name, remedy="Give a column that tells rows apart.")
         return found
 
-
     @cached_property
     def _numbers(self) -> list[int]:
         """The positions of columns of floats that each execution gives nearly alike."""
-        return [i for i, field in enumerate(self._run.frame.schema.fields) if i in loose_in(self._run) and isinstance(field.dataType, FractionalType)]
+        return [i for i, field in enumerate(self._run.frame.schema.fields) if i in self._loose and isinstance(field.dataType, FractionalType)]
+
+    @cached_property
+    def _loose(self) -> frozenset[int]:
+        return loose_in(self._run)
 
 
 class _Now(NamedTuple):
