@@ -46,7 +46,6 @@ _EVENTS = {
     **dict.fromkeys(("os.chdir", "os.putenv", "os.unsetenv", "resource.setrlimit"), _PROCESS),
     **dict.fromkeys(("fcntl.flock", "fcntl.lockf", "fcntl.fcntl", "fcntl.ioctl", "msvcrt.locking"), _SHARES),
 }
-_WATCHED = frozenset((*_EVENTS, "open", "mmap.__new__", "import", _HEARD, TOLD))
 
 _OURS = os.path.dirname(__file__)
 """Where the function is called from."""
@@ -133,7 +132,7 @@ class Barrier:
             if not _importing():
                 trial.imports(args[0])
         else:
-            why = _opens(trial, *args) if event == "open" else _maps(*args) if event == "mmap.__new__" else str(args[0]) if event == TOLD else _EVENTS[event]
+            why = _LOOKED_AT[event](trial, *args) if event in _LOOKED_AT else _EVENTS[event]
             if why and not _importing():
                 trial.bar(why)
                 raise Barred(why)
@@ -163,9 +162,15 @@ def _passes_once(path: Any) -> bool:
     return not (stat.S_ISREG(kind) or stat.S_ISDIR(kind) or stat.S_ISBLK(kind))
 
 
-def _maps(descriptor: int, length: int, access: int, offset: int) -> str:
+def _maps(trial: Watched, descriptor: int, length: int, access: int, offset: int) -> str:
     """The memory of a file is changed by who may write into it; memory of no file is the function's own."""
     return _SHARES if descriptor != -1 and access in (0, _MAPPED_TO_WRITE) else ""
+
+
+_LOOKED_AT: dict[str, Callable[..., str]] = {"open": _opens, "mmap.__new__": _maps, TOLD: lambda trial, why: str(why)}
+"""Events that say whether something would stay by what they tell besides their names: gives why, empty if nothing would."""
+
+_WATCHED = frozenset((*_EVENTS, *_LOOKED_AT, "import", _HEARD))
 
 
 def _importing() -> bool:
