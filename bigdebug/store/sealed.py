@@ -102,10 +102,10 @@ class Sealed:
 
     def problems(self) -> Iterator[Problem]:
         """What is wrong with the files, all of which are read."""
-        closed: dict[str, OSError] = {}
-        here = set(each_file(self.home, lambda problem: closed.update({Path(problem.filename).relative_to(self.home).as_posix(): problem}))) - {CATALOG, SEAL}
-        yield from (Problem(folder, f"cannot be looked into: {problem.strerror}") for folder, problem in sorted(closed.items()))
-        for name in sorted(here | {name for name in self.files if not any(Path(name).is_relative_to(folder) for folder in closed)}):
+        found, closed = looked_into(self.home)
+        yield from closed
+        here = set(found) - {CATALOG, SEAL}
+        for name in sorted(here | {name for name in self.files if not any(Path(name).is_relative_to(problem.file) for problem in closed)}):
             if (what := self._problem(name, name in here)) is not None:
                 yield Problem(name, what)
 
@@ -136,6 +136,13 @@ class Sealed:
 def _is_listed(told: Any) -> bool:
     """Whether it is the size and the digest of a file."""
     return isinstance(told, list | tuple) and len(told) == 2 and type(told[0]) is int and told[0] >= 0 and isinstance(told[1], str)
+
+
+def looked_into(home: Path) -> tuple[list[str], list[Problem]]:
+    """The names of all files below a directory, and what is wrong with directories there that nobody may look into."""
+    closed: list[OSError] = []
+    found = each_file(home, closed.append)
+    return found, sorted(Problem(Path(problem.filename).relative_to(home).as_posix(), f"cannot be looked into: {problem.strerror}") for problem in closed)
 
 
 def sealed_wrongly(home: Path) -> str | None:

@@ -8,9 +8,9 @@ from pathlib import Path
 
 from bigdebug.errors import BigdebugError, StoreError
 from bigdebug.store.blocks import decode
-from bigdebug.store.contained import contained, each_file, reading
+from bigdebug.store.contained import contained, reading
 from bigdebug.store.formats import check_format
-from bigdebug.store.sealed import CATALOG, SEAL, Problem, Sealed, read_catalog, sealed_wrongly
+from bigdebug.store.sealed import CATALOG, SEAL, Problem, Sealed, looked_into, read_catalog, sealed_wrongly
 from bigdebug.trace.saved.saving import BLOCKS, FORMAT, UNFINISHED, directory, looking
 
 
@@ -52,9 +52,8 @@ def _sealed(home: Path) -> Iterator[Problem]:
 
 
 def _of_format_1(home: Path) -> Iterator[Problem]:
-    closed: list[OSError] = []
-    files = each_file(home, closed.append)
-    yield from (Problem(Path(problem.filename).relative_to(home).as_posix(), f"cannot be looked into: {problem.strerror}") for problem in closed)
+    files, closed = looked_into(home)
+    yield from closed
     for name in files:
         if (home / name).is_symlink():
             yield Problem(name, "a link")
