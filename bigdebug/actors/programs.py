@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import subprocess
 import tempfile
-from collections.abc import Iterable, Sequence
-from contextlib import ExitStack
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from typing import Any, Literal
 
 from bigdebug.actors.actor import Home
-from bigdebug.actors.associations import Associations, all_of_all
+from bigdebug.actors.associations import all_of_all
 from bigdebug.actors.files import rows_of
 from bigdebug.actors.matched import MATCHES, Looked, Unmatched, lines_in, matched
 from bigdebug.actors.places import located
@@ -20,7 +20,7 @@ from bigdebug.actors.steady import PROGRAM, Steady, steady
 from bigdebug.errors import ActorError
 from bigdebug.shown import counted
 from bigdebug.store.paths import mode_of
-from bigdebug.trace.across.located import Extent, FileStamp, Unit
+from bigdebug.trace.across.located import Extent, Unit
 
 Path = str | os.PathLike[str]
 Lineage = Literal["whole", "lines", "filter", "content", "protocol"]
@@ -47,11 +47,9 @@ def program(
         if lineage == "protocol":
             env = options.get("env")
             options["env"] = {**(os.environ if env is None else env), SAYS: said}
-        # Files that are written in place are read before they are no more.
-        take = Stamper()
-        in_place = [path for path in taken if path in given]
-        before, stamps = _Before(in_place if lineage in MATCHES else ()), {path: take(path) for path in in_place}
-        with stamping([path for path in taken if path not in given]) as others:
+        unordered = len(taken) > 1 and (stdin is not None or isinstance(reads, (set, frozenset)))
+        files = _Files(taken, given, lineage, unordered)
+        with files.stamped():
             done = _run(argv, stdin, stdout, options)
         if done.returncode and (check or lineage == "protocol"):
             actor.abandon(f"it ended with status {done.returncode}")
@@ -59,8 +57,7 @@ def program(
             _commit_said(actor, said, options.get("cwd"))
         else:
             ended = [f"{called} ended with status {done.returncode}: what it wrote may not be all that it was to write"] if done.returncode else []
-            unordered = len(taken) > 1 and (stdin is not None or isinstance(reads, (set, frozenset)))
-            _commit(actor, called, lineage, taken, given, {**stamps, **others}, before, ended, unordered)
+            files.commit(actor, called, ended)
     if check:
         done.check_returncode()
     return done
@@ -77,15 +74,53 @@ def _check(argv: Any, *streams: Any) -> None:
             raise ActorError("stdin and stdout of a step are paths of files", value=stream, remedy="Give a path, or leave it out: then it is what subprocess.run has without.")
 
 
-class _Before:
-    """The lines that files had before the program ran; of other files, those that they have."""
+class _Files:
+    """What a program reads and writes: as it was before the program ran, and as it is found afterwards."""
 
-    def __init__(self, paths: Iterable[str]) -> None:
-        self._lines = {path: _tried(path) for path in paths}
+    def __init__(self, taken: Sequence[str], given: Sequence[str], lineage: str, unordered: bool) -> None:
+        """``unordered`` says that several files are read in an order that nobody knows. Files that are written in place are read now, before they are no more."""
+        self._taken, self._given, self._lineage, self._unordered = taken, given, lineage, unordered
+        take = Stamper()
+        in_place = [path for path in taken if path in given]
+        self._stamps = {path: take(path) for path in in_place}
+        self._before = {path: _tried(path) for path in in_place} if lineage in MATCHES else {}
 
-    def lines(self, path: str) -> Looked:
-        """Raises Unmatched."""
-        found = self._lines[path] if path in self._lines else lines_in(path)
+    @contextmanager
+    def stamped(self) -> Iterator[None]:
+        """Within: the program runs, which takes what stands in the files that it only reads."""
+        with stamping([path for path in self._taken if path not in self._stamps]) as others:
+            yield
+        self._stamps.update(others)
+
+    def commit(self, actor: Steady, name: str, notes: Sequence[str]) -> None:
+        """Find what was promised in the files, and commit that, or the files as wholes. ``notes`` are told with it."""
+        written = [path for path in self._given if mode_of(path)]
+        why = [*notes, *(f"{name} did not write {path}" for path in self._given if path not in written)]
+        if self._lineage == "whole":
+            self._commit_wholes(actor, written, [*why, f"{name} is traced file by file: each was made of all that it read"])
+            return
+        try:
+            before, after = [self._lines(path) for path in self._taken], [lines_in(path) for path in written]
+            associations, unsure = matched(self._lineage, before, after, self._unordered)
+        except Unmatched as broken:
+            self._commit_wholes(actor, written, [*why, f"{name} {broken}, so it is traced file by file: each was made of all that it read"])
+            return
+        if unsure:
+            why.append(f"{counted(unsure, 'line')} of {name} may be any of several equal ones, and count as made of all of these")
+        inputs = rows_of([Extent(path, Unit.LINE, "text", stamp=self._stamps[path]) for path in self._taken], [len(each.bare) for each in before])
+        take = Stamper()
+        outputs = rows_of([Extent(path, Unit.LINE, "text", stamp=take(path)) for path in written], [len(each.bare) for each in after])
+        actor.commit_as(inputs, outputs, associations, tuple(why))
+
+    def _commit_wholes(self, actor: Steady, written: Sequence[str], why: Sequence[str]) -> None:
+        inputs = rows_of([Extent(path, Unit.WHOLE, stamp=self._stamps[path]) for path in self._taken], [1] * len(self._taken))
+        take = Stamper()
+        outputs = rows_of([Extent(path, Unit.WHOLE, stamp=take(path)) for path in written], [1] * len(written))
+        actor.commit_as(inputs, outputs, all_of_all(len(self._taken), len(written)), tuple(why))
+
+    def _lines(self, path: str) -> Looked:
+        """The lines that a file had before the program ran; of files that it only reads, those that they have. Raises Unmatched."""
+        found = self._before[path] if path in self._before else lines_in(path)
         if isinstance(found, Unmatched):
             raise found
         return found
@@ -105,40 +140,6 @@ def _run(argv: Sequence[Path], stdin: Path | None, stdout: Path | None, options:
         out = None if stdout is None else files.enter_context(open(os.path.join(base, stdout), "wb"))
         done: subprocess.CompletedProcess[Any] = subprocess.run([os.fspath(each) for each in argv], check=False, stdin=given, stdout=out, **options)
     return done
-
-
-def _commit(
-    actor: Steady, name: str, lineage: str, taken: Sequence[str], given: Sequence[str], stamps: dict[str, FileStamp | None], before: _Before, ended: Sequence[str],
-    unordered: bool,
-) -> None:
-    """Find what was promised in the files, and commit that, or the files as wholes. ``ended`` says what is to be told of its end, ``unordered`` that several files are read in an order that nobody knows."""
-    missing = [path for path in given if not mode_of(path)]
-    given = [path for path in given if path not in missing]
-    why = [*ended, *(f"{name} did not write {path}" for path in missing)]
-    associations: Associations
-    if lineage == "whole":
-        why.append(f"{name} is traced file by file: each was made of all that it read")
-        return _commit_wholes(actor, taken, given, stamps, why)
-    try:
-        read, written = [before.lines(path) for path in taken], [lines_in(path) for path in given]
-        associations, unsure = matched(lineage, read, written, unordered)
-    except Unmatched as broken:
-        why.append(f"{name} {broken}, so it is traced file by file: each was made of all that it read")
-        return _commit_wholes(actor, taken, given, stamps, why)
-    if unsure:
-        why.append(f"{counted(unsure, 'line')} of {name} may be any of several equal ones, and count as made of all of these")
-    inputs = rows_of([Extent(path, Unit.LINE, "text", stamp=stamps[path]) for path in taken], [len(each.bare) for each in read])
-    take = Stamper()
-    outputs = rows_of([Extent(path, Unit.LINE, "text", stamp=take(path)) for path in given], [len(each.bare) for each in written])
-    actor.commit_as(inputs, outputs, associations, tuple(why))
-    return None
-
-
-def _commit_wholes(actor: Steady, taken: Sequence[str], given: Sequence[str], stamps: dict[str, FileStamp | None], why: Sequence[str]) -> None:
-    inputs = rows_of([Extent(path, Unit.WHOLE, stamp=stamps[path]) for path in taken], [1] * len(taken))
-    take = Stamper()
-    outputs = rows_of([Extent(path, Unit.WHOLE, stamp=take(path)) for path in given], [1] * len(given))
-    actor.commit_as(inputs, outputs, all_of_all(len(taken), len(given)), tuple(why))
 
 
 def _commit_said(actor: Steady, said: str, folder: Path | None) -> None:
