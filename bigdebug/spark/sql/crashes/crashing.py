@@ -12,10 +12,10 @@ from bigdebug.spark.collector import waiting
 from bigdebug.spark.sql.crashes.crashed import Crashed, Crashing
 from bigdebug.spark.sql.crashes.together import of_aggregates, of_groups
 from bigdebug.spark.sql.crashes.waves import MOST, Waves
-from bigdebug.spark.sql.plans import code
+from bigdebug.spark.sql.plans import code, guarding
 from bigdebug.spark.sql.plans.catalyst import Catalyst
-from bigdebug.spark.sql.plans.code import Guarding
 from bigdebug.spark.sql.plans.expressions import Expr, Node
+from bigdebug.spark.sql.plans.guarding import Guarding
 
 
 class Said(NamedTuple):
@@ -35,8 +35,8 @@ def crashing(waves: Waves, node: Node, functions: Sequence[Expr], how: Guarding)
 
 def _of_rows(waves: Waves, node: Node, functions: Sequence[Expr], how: Guarding) -> Iterator[Crashing]:
     c = waves.catalyst
-    guards = [code.guarded(c, function, how._replace(sized=())) for function in functions]
-    asking = [code.guarded(c, function, how._replace(doubting=not how.strict)) for function in functions]
+    guards = [guarding.guarded(c, function, how._replace(sized=())) for function in functions]
+    asking = [guarding.guarded(c, function, how._replace(doubting=not how.strict)) for function in functions]
     rows, large = 0, False
     for said in _said(waves, node, asking):
         told = {mark for _, marks in said.rows for mark in marks}
@@ -57,7 +57,7 @@ def _of_rows(waves: Waves, node: Node, functions: Sequence[Expr], how: Guarding)
 def _of_frames(waves: Waves, node: Node, functions: Sequence[Expr], how: Guarding) -> Iterator[Crashing]:
     c = waves.catalyst
     columns = c.items(c.children(node)[0].output())
-    guards = [code.guarded_frames(c, functions[0], columns, how)]
+    guards = [guarding.guarded_frames(c, functions[0], columns, how)]
     yield from (Crashing(_crashed(c, node, said)) for said in _said(waves, node, guards))
     yield Crashing([], _without(c, node, guards))
 
@@ -82,7 +82,7 @@ def _of_batches(waves: Waves, node: Node, functions: Sequence[Expr], how: Guardi
     columns = c.items(below.output())
     given = [*(c.alias(column, column.name()).toAttribute() for column in columns), c.alias(c.null("binary"), "told").toAttribute()]
     frame = c.frame(below)
-    guard = code.guarded_batches(c, functions[0], columns, frame.schema.add("told", "binary"), how)
+    guard = guarding.guarded_batches(c, functions[0], columns, frame.schema.add("told", "binary"), how)
     told = c.with_arguments(node, {"functionExpr": guard, "output": c.seq(given)})
     told = c.project([*(c.renamed(new, old) for new, old in zip(given, columns)), given[-1]], told)
     fine = c.project(columns, c.filter(c.is_null(given[-1]), told))
@@ -125,10 +125,10 @@ def _of_tables(waves: Waves, node: Node, functions: Sequence[Expr], how: Guardin
     """Of table functions: each row of theirs comes with the row that it was made of."""
     c = waves.catalyst
     mark = c.alias(c.null("binary"), "told").toAttribute()
-    telling = code.table_function(c, functions[0], True, how)
+    telling = guarding.table_function(c, functions[0], True, how)
     told = c.with_arguments(node, {"generator": telling, "unrequiredChildIndex": c.seq([]), "generatorOutput": c.seq([mark])})
     yield from (Crashing(_crashed(c, node, said)) for said in _marked(waves, told, [mark]))
-    yield Crashing([], c.with_arguments(node, {"generator": code.table_function(c, functions[0], False, how)}))
+    yield Crashing([], c.with_arguments(node, {"generator": guarding.table_function(c, functions[0], False, how)}))
 
 
 _LOOKING: dict[str, Callable[[Waves, Node, Sequence[Expr], Guarding], Iterator[Crashing]]] = {

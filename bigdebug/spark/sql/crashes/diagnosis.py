@@ -34,8 +34,8 @@ from bigdebug.spark.sql.crashes.waves import PartitionWaves, Waves, every
 from bigdebug.spark.sql.failures import brief
 from bigdebug.spark.sql.fitting import fitting
 from bigdebug.spark.sql.frame_runs import FrameRuns
-from bigdebug.spark.sql.plans.code import Guarding
 from bigdebug.spark.sql.plans.expressions import Node
+from bigdebug.spark.sql.plans.guarding import Guarding
 from bigdebug.spark.sql.runs import FrameRun
 from bigdebug.trace.culprit import CrashCulprit
 from bigdebug.trace.culprits import Culprits

@@ -19,8 +19,8 @@ from bigdebug.spark.sql.crashes.trials import Drawn, Trial, clean, of_pairs, tam
 from bigdebug.spark.sql.frame_runs import FrameRuns
 from bigdebug.spark.sql.plans.calls import functions_of
 from bigdebug.spark.sql.plans.catalyst import Catalyst
-from bigdebug.spark.sql.plans.code import Guarding
 from bigdebug.spark.sql.plans.expressions import Expr, Node
+from bigdebug.spark.sql.plans.guarding import Guarding
 from bigdebug.spark.sql.plans.rewriting import with_expressions
 
 

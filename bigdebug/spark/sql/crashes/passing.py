@@ -12,11 +12,11 @@ from pyspark.sql import functions as F
 from bigdebug.agents.guards.code import DOUBTFUL
 from bigdebug.spark.sql.crashes.sizes import Asked
 from bigdebug.spark.sql.crashes.trials import Trial, tamed, throwing, throwing_or_large, trials
-from bigdebug.spark.sql.plans import code
+from bigdebug.spark.sql.plans import guarding
 from bigdebug.spark.sql.plans.calls import functions_of
 from bigdebug.spark.sql.plans.catalyst import Catalyst
-from bigdebug.spark.sql.plans.code import Guarding
 from bigdebug.spark.sql.plans.expressions import Expr, Node
+from bigdebug.spark.sql.plans.guarding import Guarding
 
 
 def blameable(catalyst: Catalyst, below: Node, nodes: Sequence[tuple[Node, Asked]]) -> Node:
@@ -77,7 +77,7 @@ class _Passing:
         left = (c.column(self._stands) == _LEFT).alias("left")
         self.rows = c.plan(c.frame(self.rows).select(*map(c.column, c.items(self.rows.output())), left))
         how = Guarding(sized=tuple(given), doubting=True, sparing=c.items(self.rows.output())[-1])
-        self.rows = c.extended(self.rows, [c.alias(code.guarded(c, tamed(c, function), how), "told") for function in functions])
+        self.rows = c.extended(self.rows, [c.alias(guarding.guarded(c, tamed(c, function), how), "told") for function in functions])
         marks = list(map(c.column, c.items(self.rows.output())[-len(functions) :]))
         crashed = reduce(or_, [F.coalesce(F.length(mark) > len(DOUBTFUL), F.lit(False)) for mark in marks])
         self._stand(F.when(crashed, _CRASHED).when(reduce(or_, [mark.isNotNull() for mark in marks]), _ASKED))

@@ -11,7 +11,7 @@ from bigdebug.spark.gateway import raised_by
 from bigdebug.spark.sql.crashes.crashed import Crashed, Crashing
 from bigdebug.spark.sql.crashes.thrown import name_of
 from bigdebug.spark.sql.crashes.waves import Waves
-from bigdebug.spark.sql.plans import code
+from bigdebug.spark.sql.plans import guarding
 from bigdebug.spark.sql.plans.catalyst import Catalyst
 from bigdebug.spark.sql.plans.expressions import Expr, Node
 
@@ -22,7 +22,7 @@ def unread(waves: Waves, node: Node, functions: Sequence[Expr]) -> Crashing | No
     Costs a job, and a call of the gateway for each value that is not plain.
     """
     c = waves.catalyst
-    pairs = [(function, guard) for function in functions if (guard := code.pickled(c, function)) is not None]
+    pairs = [(function, guard) for function in functions if (guard := guarding.pickled(c, function)) is not None]
     if not pairs or node.nodeName() != "Project":
         return None
     (below,) = c.children(node)

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from bigdebug.spark.sql.crashes.overflow import is_small, summed
 from bigdebug.spark.sql.crashes.trials import tamed
 from bigdebug.spark.sql.crashes.walk import Step
-from bigdebug.spark.sql.plans import code
+from bigdebug.spark.sql.plans import code, guarding
 from bigdebug.spark.sql.plans.catalyst import Catalyst
 from bigdebug.spark.sql.plans.expressions import Expr, Node
 
@@ -69,7 +69,7 @@ class Sizes:
         found = [each for each in self._asked[step] if not self.small(step, each)]
         return Asked(
             [each for each in found if not c.runs_code(each) and not c.asks_plan(each)],
-            tuple([each for each in found if code.is_function(c, each) and code.tells_sizes(each)]),
+            tuple([each for each in found if code.is_function(c, each) and guarding.tells_sizes(each)]),
         )
 
     def saw(self, step: int, small: Sequence[Expr]) -> None:

@@ -13,11 +13,11 @@ from bigdebug.agents.guards.code import Told
 from bigdebug.spark.sql.crashes.crashed import Crashed, Crashing
 from bigdebug.spark.sql.crashes.named import Named
 from bigdebug.spark.sql.crashes.waves import MOST, Waves
-from bigdebug.spark.sql.plans import code
+from bigdebug.spark.sql.plans import code, guarding
 from bigdebug.spark.sql.plans.calls import functions_in
 from bigdebug.spark.sql.plans.catalyst import Catalyst
-from bigdebug.spark.sql.plans.code import Guarding
 from bigdebug.spark.sql.plans.expressions import Expr, Node
+from bigdebug.spark.sql.plans.guarding import Guarding
 from bigdebug.spark.sql.plans.rewriting import from_below
 
 Names = tuple[tuple[int, int], ...]
@@ -32,13 +32,13 @@ def of_groups(waves: Waves, node: Node, functions: Sequence[Expr], how: Guarding
     inputs = [Named.of(c, below, keys) for below, keys in zip(c.children(node), _keys(node), strict=True)]
     names = [name for each in inputs for name in each.names]
     mark = c.alias(c.null("binary"), "told").toAttribute()
-    guard = code.guarded_groups(c, functions[0], names, len(inputs), how)
+    guard = guarding.guarded_groups(c, functions[0], names, len(inputs), how)
     told = c.with_arguments(c.with_children(node, [each.plan for each in inputs]), {"functionExpr": guard, "output": c.seq([mark])})
     names_of = yield from _named(waves, inputs, told, [mark])
     if names_of is None:
         return
     fine = [c.project(each.bare, each.without(c, gone)) for each, gone in zip(inputs, names_of, strict=True)]
-    yield Crashing([], c.with_arguments(c.with_children(node, fine), {"functionExpr": code.lenient_groups(c, functions[0], len(inputs), how)}))
+    yield Crashing([], c.with_arguments(c.with_children(node, fine), {"functionExpr": guarding.lenient_groups(c, functions[0], len(inputs), how)}))
 
 
 def _keys(node: Node) -> list[int]:
@@ -59,10 +59,10 @@ def of_aggregates(waves: Waves, node: Node, functions: Sequence[Expr], how: Guar
     def guarded(part: Expr) -> Expr:
         if part.nodeName() == "AggregateExpression":
             return c.anew(part)
-        return code.guarded_aggregate(c, part, below.names, how) if code.is_function(c, part) else part
+        return guarding.guarded_aggregate(c, part, below.names, how) if code.is_function(c, part) else part
 
     def lenient(part: Expr) -> Expr:
-        return code.lenient_aggregate(c, part, how) if code.is_function(c, part) else part
+        return guarding.lenient_aggregate(c, part, how) if code.is_function(c, part) else part
 
     marks = [c.alias(from_below(c, value, guarded), "told") for column in columns for value in _values(c, column)]
     attributes = [mark.toAttribute() for mark in marks]

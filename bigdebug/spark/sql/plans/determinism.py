@@ -8,8 +8,8 @@ from typing import NamedTuple
 from bigdebug.errors import NondeterminismError
 from bigdebug.spark.sql.plans.arrivals import Unsettled, by_arrival
 from bigdebug.spark.sql.plans.catalyst import Catalyst
-from bigdebug.spark.sql.plans.code import has_guard
 from bigdebug.spark.sql.plans.expressions import Expr
+from bigdebug.spark.sql.plans.guarding import has_guard
 from bigdebug.spark.sql.plans.reading import PlanOperator
 
 _PLACES = {"CurrentTimeZone", "CurrentDatabase", "CurrentCatalog", "CurrentPath", "CurrentUser", "SessionUser"}
