@@ -31,6 +31,8 @@ from hypothesis import strategies as st
 from numpy import random as npr
 from numpy.random import rand
 from pandas.testing import assert_frame_equal
+from pyspark.ml.linalg import Matrices, Vectors
+from pyspark.sql import Row
 from tqdm import tqdm
 
 from bigdebug import actors
@@ -1153,7 +1155,8 @@ def test_other_threads_draw_what_they_draw_without(home):
 VALUES = st.recursive(
     st.none() | st.integers() | st.text(max_size=3) | st.floats(allow_nan=False) | st.binary(max_size=3),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=2), inner, max_size=3) | st.tuples(inner, inner) | inner.map(lambda v: types.SimpleNamespace(v=v))
-    | st.lists(inner, max_size=3).map(collections.deque) | inner.map(lambda v: functools.partial(print, v)) | inner.map(lambda v: np.array([v, None], object)),
+    | st.lists(inner, max_size=3).map(collections.deque) | inner.map(lambda v: functools.partial(print, v)) | inner.map(lambda v: np.array([v, None], object))
+    | inner.map(lambda v: Row(a=v, b=1)) | st.lists(inner, max_size=3).map(lambda values: Row(*values)),
     max_leaves=12,
 )
 
@@ -1194,6 +1197,22 @@ def test_a_copy_says_the_same_and_shares_nothing_that_may_change(value):
     if not any(isinstance(each, functools.partial) for each in [value]):
         assert type(copied) is type(value)
     assert shown(copied).count("None") == shown(value).count("None")
+
+
+@pytest.mark.parametrize("value", [Row(a=[1], b=Row(c="x")), Row("a", "b"), Row("a", "b")(1, [2]), Vectors.dense([1.0, 2.0]), Vectors.sparse(3, {1: 2.0}), Matrices.dense(1, 2, [1.0, 2.0])])
+def test_values_of_sparks_are_copied(value):
+    copied = Apart().of(value)
+    assert (type(copied), copied) == (type(value), value)
+    assert getattr(copied, "__fields__", None) == getattr(value, "__fields__", None)
+
+
+def test_a_step_over_rows_of_sparks_is_tried(home):
+    """As ``toPandas()`` gives them."""
+    from bigdebug.trace.across.pipelines import pipeline
+
+    actors.rows(lambda frame: frame[frame.n > 1], name="tried")(pd.DataFrame({"n": [1, 2, 3], "row": [Row(a=1), Row(a=[2]), Row(a=Row(b=3))]}))
+    every = pipeline(actors.steps)
+    assert not any("was not tried" in each for each in every.backward(every.step("tried")).notes)
 
 
 def test_what_holds_itself_is_copied():
