@@ -56,10 +56,10 @@ def tell(sc: SparkContext, culprits: Culprits, problem: BaseException, wait: boo
 
     So are all of them without ``wait``, where the functions that run again are there for what they do, not for what they give.
     """
-    if not hasattr(problem, "add_note") or sc._jsc is None:
+    if sc._jsc is None:
         return
     if not wait:
-        problem.add_note(LATER)
+        note(problem, LATER)
         return
     culprits.one_will_do = True
     try:
@@ -72,4 +72,12 @@ def tell(sc: SparkContext, culprits: Culprits, problem: BaseException, wait: boo
         culprits.one_will_do = False
     summary = culprits.summary()
     if summary or not culprits.complete:
-        problem.add_note(summary or LATER)
+        note(problem, summary or LATER)
+
+
+def note(problem: BaseException, said: str) -> None:
+    """Add a note to an exception. Python shows them since 3.11, and IPython what stands in their place before that."""
+    if hasattr(problem, "add_note"):
+        problem.add_note(said)
+    else:
+        problem.__notes__ = [*getattr(problem, "__notes__", ()), said]

@@ -12,6 +12,7 @@ from pathlib import Path
 from bigdebug.agents.guards.policy import Policy
 from bigdebug.agents.letters import letter, post
 from bigdebug.spark.cancelled import is_cancelled
+from bigdebug.spark.crashes import note
 from bigdebug.spark.sql.crashes.resume import FrameResume
 from bigdebug.trace.culprits import Culprits
 from bigdebug.trace.resumed import Resumed
@@ -27,7 +28,7 @@ def going_on(run: Run, resume: FrameResume, policy: Policy, problem: Exception) 
     try:
         resumed = resume(choice.skips, repair, None)
     except Exception as trouble:  # the user's own exception says what happened to the job
-        problem.add_note(f"bigdebug could not go on: {trouble}")
+        note(problem, f"bigdebug could not go on: {trouble}")
         return None
     resumed.run.resuming.append(resume)
     if policy.letters is not None:
