@@ -26,6 +26,8 @@ _SKIPPING = {"GlobalLimit", "LocalLimit", "Offset", "Tail", "Join", "AsOfJoin"}
 _RAISED = re.compile(r"[\w.]+(?:Error|Exception|Exit|Interrupt)\b")
 """How the last line of a traceback begins."""
 
+_TRACEBACK = "Traceback (most recent call last):"
+
 
 def is_users(catalyst: Catalyst, frame: Any, trouble: Exception, whole: bool) -> bool:
     """Whether an action on ``frame`` would have failed of ``trouble`` by itself; ``whole`` says that it computes all rows."""
@@ -38,8 +40,10 @@ def brief(trouble: Exception) -> str:
     """What happened, in a line: that of Python, where a worker tells a whole traceback."""
     text = str(trouble.java_exception.toString() if isinstance(trouble, Py4JJavaError) else trouble)
     first, *others = [line.strip() for line in text.splitlines() if line.strip()] or [type(trouble).__name__]
-    raised = next((line for line in reversed(others) if _RAISED.match(line)), "") if first.endswith(":") else ""
-    return f"{first} {raised}".strip()
+    raised = next((line for line in reversed(others) if _RAISED.match(line)), "")
+    if _TRACEBACK in others:  # of a worker of PySpark before 4.2, whose first line asks to see below
+        return raised or first
+    return f"{first} {raised}".strip() if first.endswith(":") else first
 
 
 def _calls_all(catalyst: Catalyst, plan: Node) -> bool:
