@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import os
 import pickle
 import socket
 from collections.abc import Iterable
@@ -39,8 +40,16 @@ BOX = ".bigdebug"
 
 
 def post(file: Path, letters: Iterable[str]) -> None:
-    """Add letters to a file. Raises OSError if that cannot be written, or nobody would find it."""
+    """Add letters to a file. Raises OSError if that cannot be written, or nobody would find it: then no half of one is left before those that follow."""
     if not (file.parent / BOX).exists():
         raise FileNotFoundError(f"{file.parent} is not there on {socket.gethostname()}, or another directory: name one that the driver and all executors see")
-    with file.open("a", encoding="utf-8") as box:
-        box.writelines(f"{line}\n" for line in letters)
+    lines = "".join(f"{line}\n" for line in letters).encode()
+    with file.open("ab", buffering=0) as box:
+        begun, written = box.tell(), 0
+        try:
+            while written < len(lines):
+                written += box.write(lines[written:])
+        except OSError:
+            if os.fstat(box.fileno()).st_size == begun + written:  # else another task has written behind it
+                box.truncate(begun)
+            raise
