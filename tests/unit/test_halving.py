@@ -62,3 +62,75 @@ def test_rows_that_are_compared_with_others_are_not_blamed_for_those_they_met(va
 
     (found,) = culprits(crash, range(len(values)), ENOUGH)
     assert found.together > 1
+
+
+def raised(function: Callable[[Sequence[int]], object], places: Sequence[int]) -> BaseException | None:
+    try:
+        function([int(place) for place in places])
+    except ValueError as problem:
+        return problem
+    return None
+
+
+@given(st.sets(st.integers(0, 39), min_size=1), st.integers(2, 5), st.integers(40, 60))
+def test_a_function_that_says_so_by_the_same_class_crashes_on_the_bad_ones(bad: set[int], needs: int, rows: int) -> None:
+    """Of which line what it raises alone, tells that the row has no part in it."""
+
+    def function(given: list[int]) -> None:
+        if len(given) < 2:
+            raise ValueError("a spread needs two")
+        if len(given) < needs:
+            raise ValueError("too few")
+        if bad.intersection(given):
+            raise ValueError("a row is bad")
+
+    def crash(places: Sequence[int]) -> BaseException | None:
+        return raised(function, places)
+
+    whole = crash(range(rows))
+    assert whole is not None
+    found = list(culprits(crash, range(rows), whole))
+    if rows - len(bad) >= needs:
+        assert sorted(each.place for each in found) == sorted(bad)
+        assert {(str(each.problem), each.together) for each in found} == {("a row is bad", 1)}
+
+
+@given(st.dictionaries(st.integers(0, 59), st.sampled_from("abc"), min_size=1))
+def test_rows_that_crash_at_several_lines_are_found_in_few_calls(bad: dict[int, str]) -> None:
+    calls = 0
+
+    def function(given: list[int]) -> None:
+        for row in given:
+            if bad.get(row) == "a":
+                raise ValueError("a")
+            if bad.get(row) == "b":
+                raise ValueError("b")
+            if bad.get(row) == "c":
+                raise ValueError("c")
+
+    def crash(places: Sequence[int]) -> BaseException | None:
+        nonlocal calls
+        calls += 1
+        return raised(function, places)
+
+    whole = crash(range(60))
+    assert whole is not None
+    assert {each.place: str(each.problem) for each in culprits(crash, range(60), whole)} == bad
+    assert calls <= 2 + 14 * len(bad)
+
+
+def test_all_rows_that_crash_at_several_lines() -> None:
+    def function(given: list[int]) -> None:
+        for row in given:
+            if row % 2:
+                raise ValueError("odd")
+            raise ValueError("even")
+
+    def crash(places: Sequence[int]) -> BaseException | None:
+        return raised(function, places)
+
+    whole = crash(range(5))
+    assert whole is not None
+    assert sorted((each.place, str(each.problem), each.together) for each in culprits(crash, range(5), whole)) == [
+        (row, "odd" if row % 2 else "even", 1) for row in range(5)
+    ]

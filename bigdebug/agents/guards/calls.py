@@ -13,7 +13,7 @@ from typing import Any
 from bigdebug.agents.frames import Dumps
 from bigdebug.agents.guards.cell import Cell
 from bigdebug.agents.guards.code import crash_of
-from bigdebug.agents.guards.crash import raised_as
+from bigdebug.agents.guards.crash import raised_as, trail_of
 from bigdebug.agents.guards.inflight import NO_RECORD, InFlight, crashes
 from bigdebug.outside import Signal
 
@@ -37,6 +37,11 @@ def _asked_for_more(context: Iterable[Any], reader: int) -> Iterator[Any]:
 def _alike(one: BaseException, other: BaseException) -> bool:
     """Whether two exceptions say the same, of the same line."""
     return raised_as(one)[:3] == raised_as(other)[:3]
+
+
+def is_same(own: BaseException | None, problem: BaseException) -> bool:
+    """Whether what a function raises on a record alone is what it had raised when that came, and of the same line."""
+    return own is not None and type(own) is type(problem) and trail_of(own) == trail_of(problem)
 
 
 @dataclass(frozen=True)
@@ -63,7 +68,7 @@ class Calls:
     def alone(self, problem: BaseException) -> BaseException | None:
         """What the function raises on the record alone that it had read last, if that is what it raised."""
         own = self.raised(self.source.context, [self.source.pulled[-1]], [0])
-        return own if type(own) is type(problem) else None
+        return own if is_same(own, problem) else None
 
     def reads_ahead(self, answered: int, kind: type[BaseException], ahead: int) -> bool:
         """Whether the function also crashes on some of the last records that it had read before it gave something: then it had not come to them.

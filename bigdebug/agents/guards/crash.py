@@ -135,6 +135,23 @@ def raised_as(problem: BaseException) -> Raised:
     known_as = _stood_for(problem)
     if known_as is not None:
         return known_as
+    known, frames = _traced(problem)
+    at = known.at
+    variables = () if at is None else islice(frames[known.first + at].f_locals.items(), MOST_LOCALS)
+    return Raised(name_of(problem), message_of(problem), known.lines, at, tuple([(name, shown(value)) for name, value in variables]))
+
+
+def trail_of(problem: BaseException) -> tuple[Line, ...]:
+    """Where something was raised: the lines of the user's own that led there, and behind them which function of a library did, whatever its line."""
+    known_as = _stood_for(problem)
+    return _trail(known_as.lines) if known_as is not None else _traced(problem)[0].trail
+
+
+def _trail(lines: Sequence[Line]) -> tuple[Line, ...]:
+    return tuple(line for line in lines if not of_library(line.file)) + tuple(Line(line.file, 0, line.function, "") for line in lines[-1:] if of_library(line.file))
+
+
+def _traced(problem: BaseException) -> tuple[_Trace, Sequence[FrameType]]:
     frames: list[FrameType] = []
     place: list[int] = []
     trace, before = vars(BaseException)["__traceback__"].__get__(problem), None
@@ -152,9 +169,7 @@ def raised_as(problem: BaseException) -> Raised:
             _TRACES.clear()
         if len(frames) <= _DEEP:
             _TRACES[tuple(place)] = known
-    at = known.at
-    variables = () if at is None else islice(frames[known.first + at].f_locals.items(), MOST_LOCALS)
-    return Raised(name_of(problem), message_of(problem), known.lines, at, tuple([(name, shown(value)) for name, value in variables]))
+    return known, frames
 
 
 class _Trace(NamedTuple):
@@ -163,6 +178,7 @@ class _Trace(NamedTuple):
     first: int
     lines: tuple[Line, ...]
     at: int | None
+    trail: tuple[Line, ...]
     codes: tuple[CodeType, ...]
     """The code of all its frames. While it is here, nothing else has its ids."""
 
@@ -209,7 +225,7 @@ def _told(frames: Sequence[FrameType], numbers: Sequence[int]) -> _Trace:
     calling = sum(1 for _ in takewhile(_is_calling, frames))
     first = max(calling, len(frames) - DEEPEST)
     lines = tuple(_line(frame, number or 0) for frame, number in zip(frames[first:], numbers[first:], strict=True))
-    return _Trace(first, lines, _own(lines), tuple(frame.f_code for frame in frames))
+    return _Trace(first, lines, _own(lines), _trail(lines), tuple(frame.f_code for frame in frames))
 
 
 def _line(frame: FrameType, number: int) -> Line:

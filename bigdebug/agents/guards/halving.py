@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import islice
 from typing import NamedTuple, Protocol
@@ -11,10 +11,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from bigdebug.agents.guards.cell import as_elsewhere
-
-Crashing = Callable[[Sequence[int]], BaseException | None]
-"""What a function raises on the records at some places, in their order; None if nothing."""
-
+from bigdebug.agents.guards.fewness import Crashing, Fewness, Same
 
 _FEW = 16
 """Rows that a function may need before it does what it crashes in."""
@@ -56,25 +53,28 @@ def culprits(crash: Crashing, places: Sequence[int], problem: BaseException, ali
     a company that is fine. The last call is on all that are fine.
     """
     left, within, raised, behind = places, places, problem, -1
-    most = None if alike is None else 1
+    most, few = None if alike is None else 1, Fewness()
     alone: Mapping[int, BaseException] = {} if alike is None else alike({})
     while len(left):
-        unknown = not alone
+        unknown, same = not alone, few.same(raised)
         if not alone and alike is not None:
-            alone = _named(crash, alike.named(raised, within[0]), within, raised)
+            alone = _named(crash, alike.named(raised, within[0]), within, same)
             behind = max(alone, default=behind)
         if not alone:
-            alone = dict(islice(_alone(crash, within, type(raised)), most))
+            alone = dict(islice(_alone(crash, within, same), most))
             most = None
+        if unknown and few.shows(crash, alone, within, raised):
+            alone, behind = dict(_alone(crash, within, same)), -1
         if not alone and len(within) < len(left):
             # Only those behind one that was named crash together; what the others do that one had hidden.
             own = crash(left)
             within, behind, raised = left, -1, raised if own is None else own
-            alone = dict(_alone(crash, within, type(raised)))
+            same = few.same(raised)
+            alone = dict(_alone(crash, within, same))
         if not alone:
-            first = _first(crash, within, type(raised))
-            together = _fewest(crash, first, type(raised))
-            alone = _in_company(crash, left, together, type(raised)) if 1 < together <= _FEW else {}
+            first = _first(crash, within, same)
+            together = _fewest(crash, first, same)
+            alone = _in_company(crash, left, together, same) if 1 < together <= _FEW else {}
             behind = -1
             if not alone:
                 yield Found(int(first[-1]), raised, together)
@@ -99,7 +99,7 @@ def _told_now(crash: Crashing, place: int, problem: BaseException) -> BaseExcept
     return as_elsewhere(crash([place]) or problem)
 
 
-def _company(crash: Crashing, places: Sequence[int], most: int, kind: type[BaseException]) -> list[int]:
+def _company(crash: Crashing, places: Sequence[int], most: int, same: Same) -> list[int]:
     """The fewest rows in a row on which a function does not raise, where it raises something else on one alone; none if it needs no others, or more than ``most``."""
     for start in sorted({len(places) * part // _STARTS for part in range(_STARTS)}):
         for size in range(1, min(most, len(places) - start) + 1):
@@ -107,18 +107,18 @@ def _company(crash: Crashing, places: Sequence[int], most: int, kind: type[BaseE
             own = crash(some)
             if own is None:
                 return some if size > 1 else []
-            if type(own) is kind:
+            if same(own):
                 break
     return []
 
 
-def _in_company(crash: Crashing, places: Sequence[int], most: int, kind: type[BaseException]) -> dict[int, BaseException]:
+def _in_company(crash: Crashing, places: Sequence[int], most: int, same: Same) -> dict[int, BaseException]:
     """The records that a function crashes on where it is given some besides, on which it does not, and needs them.
 
     Among those around it that are fine, too, and not if they are fine with each other: a function that compares rows also crashes on a good one, in a
     company that it does not fit into. Then nobody is told.
     """
-    company = _company(crash, places, most, kind)
+    company = _company(crash, places, most, same)
     others = [int(place) for place in places if place not in {*company}]
     if not company or not others:
         return {}
@@ -127,13 +127,13 @@ def _in_company(crash: Crashing, places: Sequence[int], most: int, kind: type[Ba
         return crash(sorted({*map(int, some), *company}))
 
     together, size = partial(along, company), len(company)
-    found = dict(_alone(together, others, kind)) if type(together(others)) is kind else {}
+    found = dict(_alone(together, others, same)) if same(together(others)) else {}
     bad, fine = sorted(found), [int(place) for place in places if place not in found]
-    if any(type(crash(bad[start:start + size])) is not kind for start in range(0, len(bad) - size + 1, size)):
+    if any(not same(crash(bad[start:start + size])) for start in range(0, len(bad) - size + 1, size)):
         return {}
     for place in bad:
         at = bisect(fine, place)
-        if type(along(fine[max(0, at - size):max(size, at)], [place])) is not kind:
+        if not same(along(fine[max(0, at - size):max(size, at)], [place])):
             return {}
     return found
 
@@ -145,51 +145,51 @@ def _without(places: Sequence[int], gone: Iterable[int]) -> Sequence[int]:
     return left
 
 
-def _named(crash: Crashing, guesses: Sequence[int], places: Sequence[int], problem: BaseException) -> dict[int, BaseException]:
+def _named(crash: Crashing, guesses: Sequence[int], places: Sequence[int], same: Same) -> dict[int, BaseException]:
     """The first of those guesses that are among the places and that a function crashes on alone, with what that raises."""
     for guess in guesses:
         at = bisect(places, guess) - 1
         own = crash([guess]) if at >= 0 and places[at] == guess else None
-        if own is not None and type(own) is type(problem):
+        if own is not None and same(own):
             return {guess: own}
     return {}
 
 
-def _alone(crash: Crashing, places: Sequence[int], kind: type[BaseException]) -> Iterator[tuple[int, BaseException]]:
+def _alone(crash: Crashing, places: Sequence[int], same: Same) -> Iterator[tuple[int, BaseException]]:
     """Those that the function crashes on alone, of places on all of which it does."""
     todo: list[tuple[Sequence[int], BaseException | None]] = [(places, None)]
     while todo:
         some, raised = todo.pop()
         if len(some) == 1:
             own = crash(some) if raised is None else raised
-            if own is not None and type(own) is kind:
+            if own is not None and same(own):
                 yield some[0], own
             continue
         middle = len(some) // 2
         first, second = some[:middle], some[middle:]
         of_first = crash(first)
         of_second = None if of_first is None else crash(second)
-        if of_first is None or type(of_second) is kind:  # where the first half is fine, it is the second
+        if of_first is None or same(of_second):  # where the first half is fine, it is the second
             todo.append((second, of_second))
-        if type(of_first) is kind:
+        if same(of_first):
             todo.append((first, of_first))
 
 
-def _first(crash: Crashing, places: Sequence[int], kind: type[BaseException]) -> Sequence[int]:
+def _first(crash: Crashing, places: Sequence[int], same: Same) -> Sequence[int]:
     """The fewest of the places, the first ones, that a function crashes on; all, if it does not again."""
     too_few, enough = 0, len(places)
     while enough - too_few > 1:
         middle = (too_few + enough) // 2
-        too_few, enough = (too_few, middle) if type(crash(places[:middle])) is kind else (middle, enough)
+        too_few, enough = (too_few, middle) if same(crash(places[:middle])) else (middle, enough)
     return places[:enough]
 
 
-def _fewest(crash: Crashing, places: Sequence[int], kind: type[BaseException]) -> int:
+def _fewest(crash: Crashing, places: Sequence[int], same: Same) -> int:
     """How many of the places, the last ones, are the fewest that a function crashes on; 0 if it does not crash on all."""
-    if type(crash(places)) is not kind:
+    if not same(crash(places)):
         return 0
     too_few, enough = 1, len(places)
     while enough - too_few > 1:
         middle = (too_few + enough) // 2
-        too_few, enough = (too_few, middle) if type(crash(places[-middle:])) is kind else (middle, enough)
+        too_few, enough = (too_few, middle) if same(crash(places[-middle:])) else (middle, enough)
     return enough

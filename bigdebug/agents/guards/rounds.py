@@ -9,7 +9,7 @@ from functools import partial
 from itertools import islice
 from typing import Any
 
-from bigdebug.agents.guards.calls import Calls
+from bigdebug.agents.guards.calls import Calls, is_same
 from bigdebug.agents.guards.cell import as_elsewhere
 from bigdebug.agents.guards.halving import Found, culprits
 from bigdebug.agents.guards.inflight import NO_RECORD, Note, crashes
@@ -202,7 +202,7 @@ def _found(calls: Calls, pulled: Sequence[Any], suspects: range, problem: BaseEx
         source.context.append(source.first)
         others = [place for place in others if source.position(place) != source.first_at]
         own = crash([last])
-    if own is not None and type(own) is type(problem):
+    if own is not None and is_same(own, problem):
         if own is problem:  # one object, which tells of the record that it was raised on last
             own = as_elsewhere(crash([last]) or own)
         earlier = calls.raised_of(pulled, others)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from bigdebug.agents.guards.code import told
-from bigdebug.agents.guards.halving import Alike, Crashing, culprits
+from bigdebug.agents.guards.fewness import Crashing
+from bigdebug.agents.guards.halving import Alike, culprits
 
 
 def found(crash: Crashing, count: int, problem: BaseException, alike: Alike | None = None) -> Iterator[tuple[int, bytes]]:
