@@ -13,7 +13,7 @@ from typing import Any
 from bigdebug.agents.frames import Dumps
 from bigdebug.agents.guards.cell import Cell
 from bigdebug.agents.guards.code import crash_of
-from bigdebug.agents.guards.crash import raised_as, trail_of
+from bigdebug.agents.guards.crash import name_of, raised_as, trail_of
 from bigdebug.agents.guards.inflight import NO_RECORD, InFlight, crashes
 from bigdebug.outside import Signal
 
@@ -41,7 +41,7 @@ def _alike(one: BaseException, other: BaseException) -> bool:
 
 def is_same(own: BaseException | None, problem: BaseException) -> bool:
     """Whether what a function raises on a record alone is what it had raised when that came, and of the same line."""
-    return own is not None and type(own) is type(problem) and trail_of(own) == trail_of(problem)
+    return own is not None and name_of(own) == name_of(problem) and trail_of(own) == trail_of(problem)
 
 
 @dataclass(frozen=True)
@@ -70,14 +70,14 @@ class Calls:
         own = self.raised(self.source.context, [self.source.pulled[-1]], [0])
         return own if is_same(own, problem) else None
 
-    def reads_ahead(self, answered: int, kind: type[BaseException], ahead: int) -> bool:
+    def reads_ahead(self, answered: int, problem: BaseException, ahead: int) -> bool:
         """Whether the function also crashes on some of the last records that it had read before it gave something: then it had not come to them.
 
         All that it has read in this call is suspect then, and it is called on that again; what it has given is not given twice.
         """
         own = self.raised_of(self.source.pulled.listed(), range(max(0, answered - ahead), answered))
         # What begins in the middle may crash of that.
-        return own is not None and (answered <= ahead or type(own) is kind)
+        return own is not None and (answered <= ahead or name_of(own) == name_of(problem))
 
     def gives_first(self, context: Iterable[Any]) -> int:
         """How much the function gives before it asks for more than the context."""
@@ -92,12 +92,13 @@ class Calls:
             pass
         return 0
 
-    def needs_first(self, place: int, kind: type[BaseException]) -> bool:
+    def needs_first(self, place: int, problem: BaseException) -> bool:
         """Whether the function crashes on a record if it has read the first one before, and not on that."""
         if self.source.context or self.source.first is NO_RECORD or self.source.held.alike(self.source.first, self.source.pulled[place]):
             return False
         both = [self.source.first, self.source.pulled[place]]
-        return self.raised([], both, [0]) is None and type(self.raised([], both, [0, 1])) is kind
+        own = None if self.raised([], both, [0]) is not None else self.raised([], both, [0, 1])
+        return own is not None and name_of(own) == name_of(problem)
 
     def raised_of(self, pulled: Sequence[Any], places: Sequence[int]) -> BaseException | None:
         """As ``raised``, but for what the function raises on no record, too."""

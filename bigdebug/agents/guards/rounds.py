@@ -11,6 +11,7 @@ from typing import Any
 
 from bigdebug.agents.guards.calls import Calls, is_same
 from bigdebug.agents.guards.cell import as_elsewhere
+from bigdebug.agents.guards.crash import name_of
 from bigdebug.agents.guards.halving import Found, culprits
 from bigdebug.agents.guards.inflight import NO_RECORD, Note, crashes
 from bigdebug.agents.guards.inputs import NotMadeAgain
@@ -152,7 +153,7 @@ class Rounds:
         alone = self._calls.alone(problem) if often else None
         ahead = _AHEAD if alone is None else min(_AHEAD, max(_LEAST_AHEAD, self._answered // _PART))
         self._looks += suspected
-        if suspected and self._calls.reads_ahead(self._answered - self._source.let_go, type(problem), ahead):
+        if suspected and self._calls.reads_ahead(self._answered - self._source.let_go, problem, ahead):
             self._answered, self._owed, self._lags = 0, passing + made, True
         elif made:
             self._owed = 0
@@ -198,7 +199,7 @@ def _found(calls: Calls, pulled: Sequence[Any], suspects: range, problem: BaseEx
     crash = partial(calls.raised, source.context, pulled)
     *others, last = suspects
     own = crash([last]) if alone is None else alone
-    if type(own) is not type(problem) and calls.needs_first(last, type(problem)):
+    if (own is None or name_of(own) != name_of(problem)) and calls.needs_first(last, problem):
         source.context.append(source.first)
         others = [place for place in others if source.position(place) != source.first_at]
         own = crash([last])

@@ -1,4 +1,4 @@
-"""A function that minds how few records it is given, and says so by an exception of the class that it crashes with: only the bad record is told, and left out (FEATURES B1, B3)."""
+"""Exceptions that a crash is known by: a function that minds how few records it is given says so by the class that it crashes with, another makes the class anew. Only bad records are told, and left out (FEATURES B1, B3)."""
 
 from __future__ import annotations
 
@@ -38,6 +38,11 @@ def ranked(texts: pd.Series) -> pd.Series:
     return texts.astype(float) * 2
 
 
+def halved(group: pd.DataFrame) -> pd.DataFrame:
+    """In one line, and what it raises of few is pandas' own."""
+    return pd.DataFrame({"s": group.s, "half": pd.qcut(group.s.astype(float), 2, labels=False).astype("int32")})
+
+
 def frame_of(spark: Any, rows: list[tuple[int, int, str]]) -> Any:
     return spark.createDataFrame(rows, "i int, k int, s string").coalesce(1)
 
@@ -60,9 +65,10 @@ def test_of_the_records_of_a_partition(dbg: Any, captured: bool) -> None:
 
 @pytest.mark.parametrize("of", [
     lambda frame: frame.groupBy("k").applyInPandas(spread, "k int, v double"),
+    lambda frame: frame.groupBy("k").applyInPandas(halved, "s string, half int"),
     lambda frame: frame.mapInPandas(centred, "v double"),
     lambda frame: frame.select("i", pandas_udf(ranked, "double")("s").alias("v")),
-], ids=["groups", "batches", "columns"])
+], ids=["groups", "cuts", "batches", "columns"])
 def test_of_the_rows_of_a_frame(dbg: Any, spark: Any, of: Callable[[Any], Any]) -> None:
     with pytest.raises(Exception, match="x7"):
         of(frame_of(spark, ROWS)).collect()
@@ -71,3 +77,47 @@ def test_of_the_rows_of_a_frame(dbg: Any, spark: Any, of: Callable[[Any], Any]) 
     assert not run.culprits.unknown
     clean = of(frame_of(spark, [row for row in ROWS if row[2] != "x7"])).collect()
     assert sorted(run.resume(skip=True).result) == sorted(clean)
+
+
+def getter() -> Callable[[str], int]:
+    class NoSuchKeyError(Exception):
+        """Of a class that each call makes anew, as those of some clients are."""
+
+    def get(text: str) -> int:
+        if text.startswith("x"):
+            raise NoSuchKeyError(text)
+        return int(text)
+
+    return get
+
+
+def streamed(texts: Iterable[str]) -> Iterator[int]:
+    get = getter()
+    for text in texts:
+        yield get(text)
+
+
+def listed(texts: Iterable[str]) -> list[int]:
+    return [*streamed(texts)]
+
+
+@pytest.mark.parametrize("function", [streamed, listed])
+def test_exceptions_of_classes_that_a_call_makes_anew(dbg: Any, function: Callable[..., Any]) -> None:
+    with pytest.raises(Exception, match="x1"):
+        dbg.context.parallelize(["1", "2", "x1", "4", "x2", "6", "7", "x3"], 1).mapPartitions(function).collect()
+    run = dbg.runs[-1]
+    assert [(culprit.record, culprit.message) for culprit in run.culprits] == [("x1", "x1"), ("x2", "x2"), ("x3", "x3")]
+    assert run.resume(skip=True).result == [1, 2, 4, 6, 7]
+
+
+@pytest.mark.parametrize("of", [
+    lambda frame: frame.select(pandas_udf(lambda texts: texts.map(getter()), "int")("s").alias("v")),
+    lambda frame: frame.groupBy("k").applyInPandas(lambda group: pd.DataFrame({"v": listed(group.s)}), "v int"),
+], ids=["columns", "groups"])
+def test_exceptions_of_classes_that_a_call_on_rows_makes_anew(dbg: Any, spark: Any, of: Callable[[Any], Any]) -> None:
+    rows = [(i, 0, text) for i, text in enumerate(["1", "2", "x1", "4", "x2", "6", "7", "x3"])]
+    with pytest.raises(Exception, match="x1"):
+        of(frame_of(spark, rows)).collect()
+    run = dbg.runs[-1]
+    assert sorted((culprit.record.s, culprit.message) for culprit in run.culprits) == [("x1", "x1"), ("x2", "x2"), ("x3", "x3")]
+    assert [row.v for row in run.resume(skip=True).result] == [1, 2, 4, 6, 7]
