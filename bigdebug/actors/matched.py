@@ -57,14 +57,16 @@ def _within(record: bytes) -> list[Hashable]:
     return [record] if count < 2 else [(record, n) for n in range(count)]
 
 
-def matched(lineage: str, read: Sequence[Looked], written: Sequence[Looked], unordered: bool = False) -> tuple[Associations, int]:
-    """The associations of a program, by what is promised of it, and how many lines may be of several; ``unordered`` says that nobody knows in which order it reads its files. Raises Unmatched.
+def matched(lineage: str, read: Sequence[Looked], written: Sequence[Looked], unordered: str = "") -> tuple[Associations, int]:
+    """The associations of a program, by what is promised of it, and how many lines may be of several; ``unordered`` says what it does with several files in an order that nobody knows. Raises Unmatched.
 
-    Lines whose ends it changed are found without these.
+    Lines that are left of files in an unknown order are looked for by what is in them alone. Lines whose ends it changed are found without these.
     """
     match = MATCHES[lineage]
     if unordered and match is numbered:
-        raise Unmatched("was given several files, and nobody said in which order it reads them")
+        raise Unmatched(f"was given several files, and nobody said in which order it {unordered} them")
+    if unordered and match is left:
+        match = content
     try:
         return match([line for each in read for line in each.ended], [line for each in written for line in each.ended])
     except Unmatched:
@@ -93,21 +95,13 @@ def left(read: Lines, written: Lines) -> tuple[Associations, int]:
 
 
 def content(read: Lines, written: Lines) -> tuple[Associations, int]:
-    """Each line was read. If as many of equal lines were written as read, the n-th is the n-th; else each was made of all of them."""
+    """Each line was read, and was made of all that equal it. Which of these it is nobody can know: in which order a program takes its lines, and its files, is not promised."""
     taken, given = _codes(read, written)
     size = int(max(taken.max(initial=-1), given.max(initial=-1))) + 1
-    read_of, written_of = (np.bincount(codes, minlength=size) for codes in (taken, given))
-    if bool((written_of[read_of == 0] > 0).any()):
+    read_of = np.bincount(taken, minlength=size)
+    if bool((read_of[given] == 0).any()):
         raise Unmatched("wrote lines that it had not read")
-    offsets = np.cumsum(np.maximum(read_of, 1)) - np.maximum(read_of, 1)
-    one_by_one = read_of == written_of
-    found = []
-    for codes in (taken, given):
-        _, rank = _ranked(codes)
-        within = rank - _firsts(codes, size)[codes]
-        found.append(offsets[codes] + np.where(one_by_one[codes], within, 0))
-    unsure = int(written_of[~one_by_one & (read_of > 1)].sum())
-    return Groups(Column.of(found[0]), Column.of(found[1])), unsure
+    return Groups(Column.of(taken), Column.of(given)), int((read_of[given] > 1).sum())
 
 
 MATCHES: dict[str, Callable[[Lines, Lines], tuple[Associations, int]]] = {"lines": numbered, "filter": left, "content": content}
@@ -139,9 +133,3 @@ def _ranked(codes: Positions) -> tuple[Positions, Positions]:
     rank = np.empty(len(codes), np.int64)
     rank[order] = np.arange(len(codes))
     return order, rank
-
-
-def _firsts(codes: Positions, size: int) -> Positions:
-    """Where each code begins among the sorted ones."""
-    counts = np.bincount(codes, minlength=size)
-    return np.asarray(np.cumsum(counts) - counts, dtype=np.int64)

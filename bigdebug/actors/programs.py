@@ -32,8 +32,8 @@ def program(
 ) -> subprocess.CompletedProcess[Any]:
     """Run a program as ``subprocess.run`` does, as a step. ``stdin`` and ``stdout`` are paths of files, which it reads and writes as well.
 
-    ``lineage`` is what is known of it: "lines", that its n-th line was made of the n-th (of several files one behind the other, as ``reads`` has them); "filter", that it leaves out lines (grep, head, uniq); "content", that each line was there
-    before (sort, shuf, sort -u); "protocol", that it says itself what it made of what (see ``protocol``); "whole", nothing: then each file was made of all files. What was promised is
+    ``lineage`` is what is known of it: "lines", that its n-th line was made of the n-th; "filter", that it leaves out lines (grep, head, uniq), the others in their order (both of several files one behind the other, as ``reads`` and ``writes`` have them);
+    "content", that each line was there before, in any order (sort, shuf, tac, sort -u): which of equal lines it was cannot be known, so it counts as made of all of these, and a note says so; "protocol", that it says itself what it made of what (see ``protocol``); "whole", nothing: then each file was made of all files. What was promised is
     looked for in the files afterwards, which takes a second or so for a million lines; if it is not so, the files are traced as wholes, and it is said. Raises
     CalledProcessError if the program fails and ``check`` is on; off, a status is no failure to whoever calls it (``diff``), and a note tells of it.
     """
@@ -47,7 +47,8 @@ def program(
         if lineage == "protocol":
             env = options.get("env")
             options["env"] = {**(os.environ if env is None else env), SAYS: said}
-        unordered = len(taken) > 1 and (stdin is not None or isinstance(reads, (set, frozenset)))
+        sides = (("reads", taken, reads, stdin), ("writes", given, writes, stdout))
+        unordered = " and ".join(verb for verb, paths, some, one in sides if len(paths) > 1 and (one is not None or isinstance(some, (set, frozenset))))
         files = _Files(taken, given, lineage, unordered)
         with files.stamped():
             done = _run(argv, stdin, stdout, options)
@@ -77,8 +78,8 @@ def _check(argv: Any, *streams: Any) -> None:
 class _Files:
     """What a program reads and writes: as it was before the program ran, and as it is found afterwards."""
 
-    def __init__(self, taken: Sequence[str], given: Sequence[str], lineage: str, unordered: bool) -> None:
-        """``unordered`` says that several files are read in an order that nobody knows. Files that are written in place are read now, before they are no more."""
+    def __init__(self, taken: Sequence[str], given: Sequence[str], lineage: str, unordered: str) -> None:
+        """``unordered`` says what is done with several files in an order that nobody knows, if it is. Files that are written in place are read now, before they are no more."""
         self._taken, self._given, self._lineage, self._unordered = taken, given, lineage, unordered
         take = Stamper()
         in_place = [path for path in taken if path in given]
