@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from bigdebug.actors.associations import doubt
 from bigdebug.actors.committed import ActorCulprit, Committed, Facts, Kept
 from bigdebug.actors.flows import Flows
 from bigdebug.actors.home import ActorHome
@@ -105,15 +106,14 @@ class ActorStep:
 
     def backward(self, outputs: Sequence[Located]) -> Sequence[Located]:
         """The inputs that outputs were made of."""
-        numbers = _numbers(self._committed.outputs, outputs, gives_path(self.id))
-        return self._told_inputs(self._committed.associations.backward(numbers))
+        return self._made_of(_numbers(self._committed.outputs, outputs, gives_path(self.id)))
 
     def forward(self, inputs: Sequence[Located]) -> Sequence[Located]:
         """The outputs that were made of inputs."""
         asked = [each for each in inputs if not self._flows.gives(each.path)]
         found = [_numbers(self._committed.inputs, asked, takes_path(self.id))]
         found += [self._flows.taken(each.path, each.positions) for each in inputs if self._flows.gives(each.path)]
-        return self._told_outputs(self._committed.associations.forward(distinct(np.concatenate(found))))
+        return self._made_from(distinct(np.concatenate(found)))
 
     def count(self, path: str) -> int:
         """How many items there are of what it took, or passed on, without a file."""
@@ -140,13 +140,11 @@ class ActorStep:
 
     def made_of(self, given: object, kind: DataType = RECORD) -> Sequence[Located]:
         """The inputs that the outputs of this value were made of. ``kind`` is the DataType, if it has a digest of its own."""
-        found = self._committed.outputs.equal(_digest(given, kind))
-        return self._told_inputs(self._committed.associations.backward(found))
+        return self._made_of(self._committed.outputs.equal(_digest(given, kind)))
 
     def made_from(self, taken: object, kind: DataType = RECORD) -> Sequence[Located]:
         """The outputs that were made of the inputs of this value, of a ``kind`` as in ``made_of``."""
-        found = self._committed.inputs.equal(_digest(taken, kind))
-        return self._told_outputs(self._committed.associations.forward(found))
+        return self._made_from(self._committed.inputs.equal(_digest(taken, kind)))
 
     def inputs_of(self, records: object) -> Sequence[Located] | None:
         """The input that one of this actor's culprits is; None for what is none of its culprits."""
@@ -158,8 +156,7 @@ class ActorStep:
         """What was made of the input that a culprit is; None for what is none of its culprits."""
         if not isinstance(records, ActorCulprit) or records not in self.culprits:
             return None
-        numbers = np.array([] if records.number is None else [records.number], np.int64)
-        return self._told_outputs(self._committed.associations.forward(numbers))
+        return self._made_from(np.array([] if records.number is None else [records.number], np.int64))
 
     def __repr__(self) -> str:
         return f"<ActorStep {self.id}>"
@@ -189,6 +186,15 @@ class ActorStep:
                 lost.append(f"What the actor {source} gave to {self.id} cannot be read: {problem}")
         return found, lost
 
+    def _made_of(self, outputs: Positions) -> Sequence[Located]:
+        associations = self._committed.associations
+        return _doubted(self._told_inputs(associations.backward(outputs)), doubt(associations, outputs))
+
+    def _made_from(self, inputs: Positions) -> Sequence[Located]:
+        associations = self._committed.associations
+        made = associations.forward(inputs)
+        return _doubted(self._told_outputs(made), doubt(associations, made))
+
     def _told_inputs(self, numbers: Positions) -> Sequence[Located]:
         """Inputs, by where they stand: in files, in what another actor gave, or in this one's arrivals."""
         places = self._committed.inputs.places
@@ -210,6 +216,10 @@ def _numbers(items: Items, asked: Sequence[Located], own: str) -> Positions:
     """The items that stand where something was asked for."""
     found = [items.check(each.positions) if each.path == own else items.places.numbers(each) for each in asked]
     return distinct(np.concatenate(found)) if found else np.zeros(0, np.int64)
+
+
+def _doubted(found: Sequence[Located], why: str) -> Sequence[Located]:
+    return tuple(replace(each, why=why) for each in found) if why else found
 
 
 def _merged(found: Sequence[Located]) -> Iterator[Located]:

@@ -56,6 +56,12 @@ class Intervals:
         touched = np.searchsorted(places, self.starts.array) < np.searchsorted(places, self.stops.array)
         return distinct(self.outputs.take(np.flatnonzero(touched)))
 
+    def several(self, outputs: Positions) -> bool:
+        """Whether one of these was made of more than one input."""
+        first = self.outputs.below(outputs)
+        entries = spread(first, self.outputs.below(outputs + 1) - first)
+        return len(entries) > len(outputs) or bool((self.stops.take(entries) - self.starts.take(entries) > 1).any())
+
     def dump(self, home: Path) -> dict[str, Any]:
         return {"by": "intervals", **{name: column.dump(home, name) for name, column in vars(self).items()}}
 
@@ -72,6 +78,11 @@ class Groups:
 
     def forward(self, inputs: Positions) -> Positions:
         return _same(self.of_inputs, inputs, self.of_outputs)
+
+    def several(self, outputs: Positions) -> bool:
+        """Whether one of these was made of more than one input."""
+        found = self.of_inputs.take(self.backward(outputs))
+        return len(distinct(found)) < len(found)
 
     def dump(self, home: Path) -> dict[str, Any]:
         return {"by": "groups", **{name: column.dump(home, name) for name, column in vars(self).items()}}
@@ -118,6 +129,23 @@ class Pairs:
         return {"by": "pairs", "left": self.left.dump(home, "left"), "right": self.right.dump(home, "right"), "first": self.first}
 
 
+@dataclass(frozen=True, eq=False)
+class AnyOf:
+    """An output was made of one input of those that ``among`` has for it. Where these are several it counts as made of all of them, and ``why`` is said."""
+
+    among: Intervals | Groups
+    why: str
+
+    def backward(self, outputs: Positions) -> Positions:
+        return self.among.backward(outputs)
+
+    def forward(self, inputs: Positions) -> Positions:
+        return self.among.forward(inputs)
+
+    def dump(self, home: Path) -> dict[str, Any]:
+        return {"by": "any of", "among": self.among.dump(home), "why": self.why}
+
+
 @dataclass(frozen=True)
 class Unknown:
     """What was made of what is not known; ``why`` is a sentence. It raises IncompleteLineageError, whatever is asked."""
@@ -150,6 +178,11 @@ def all_of_all(inputs: int, outputs: int) -> Groups:
     return Groups(Column.steps(inputs, 0, 0), Column.steps(outputs, 0, 0))
 
 
+def doubt(associations: Associations, outputs: Positions) -> str:
+    """Why it is not known what some of these outputs were made of; empty if it is known of each."""
+    return associations.why if isinstance(associations, AnyOf) and associations.among.several(outputs) else ""
+
+
 def load(data: Mapping[str, Any], find: Callable[[str], Path], inputs: int, outputs: int) -> Associations:
     """What ``dump`` wrote, of so many inputs and outputs. Raises ValueError, LookupError for what nobody wrote."""
     if data["by"] == "groups":
@@ -160,6 +193,11 @@ def load(data: Mapping[str, Any], find: Callable[[str], Path], inputs: int, outp
         return _pairs(data, find, inputs, outputs)
     if data["by"] == "nothing":
         return Unknown(str(data["why"]))
+    if data["by"] == "any of":
+        among = load(data["among"], find, inputs, outputs)
+        if not isinstance(among, (Intervals, Groups)):
+            raise ValueError("one of what is no intervals and no groups")
+        return AnyOf(among, str(data["why"]))
     if data["by"] != "intervals":
         raise ValueError(f"there are no associations by {data['by']!r}")
     made = Intervals(

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bigdebug.actors.associations import Associations, Groups, Intervals, one_to_one
+from bigdebug.actors.associations import Groups, Intervals, one_to_one
 from bigdebug.actors.columns import Column
 from bigdebug.errors import SourceChangedError, UntraceableError
 from bigdebug.trace.across.opened import pieces
@@ -57,7 +57,7 @@ def _within(record: bytes) -> list[Hashable]:
     return [record] if count < 2 else [(record, n) for n in range(count)]
 
 
-def matched(lineage: str, read: Sequence[Looked], written: Sequence[Looked], unordered: str = "") -> tuple[Associations, int]:
+def matched(lineage: str, read: Sequence[Looked], written: Sequence[Looked], unordered: str = "") -> tuple[Groups | Intervals, int]:
     """The associations of a program, by what is promised of it, and how many lines may be of several; ``unordered`` says what it does with several files in an order that nobody knows. Raises Unmatched.
 
     Lines that are left of files in an unknown order are looked for by what is in them alone. Lines whose ends it changed are found without these.
@@ -73,14 +73,14 @@ def matched(lineage: str, read: Sequence[Looked], written: Sequence[Looked], uno
         return match([line for each in read for line in each.bare], [line for each in written for line in each.bare])
 
 
-def numbered(read: Lines, written: Lines) -> tuple[Associations, int]:
+def numbered(read: Lines, written: Lines) -> tuple[Groups | Intervals, int]:
     """The n-th line was made of the n-th."""
     if len(read) != len(written):
         raise Unmatched(f"wrote {len(written):,} lines and read {len(read):,}")
     return one_to_one(len(read)), 0
 
 
-def left(read: Lines, written: Lines) -> tuple[Associations, int]:
+def left(read: Lines, written: Lines) -> tuple[Groups | Intervals, int]:
     """The lines are those that were read without some of them, in their order.
 
     Of equal lines it may not be clear which were left: then a line was made of all that it could be, without another one losing its own. Takes time by the lines.
@@ -94,7 +94,7 @@ def left(read: Lines, written: Lines) -> tuple[Associations, int]:
     return Intervals(Column.steps(count), Column.of(starts), Column.of(stops), Column.of(members)), int((first != last).sum())
 
 
-def content(read: Lines, written: Lines) -> tuple[Associations, int]:
+def content(read: Lines, written: Lines) -> tuple[Groups | Intervals, int]:
     """Each line was read, and was made of all that equal it. Which of these it is nobody can know: in which order a program takes its lines, and its files, is not promised."""
     taken, given = _codes(read, written)
     size = int(max(taken.max(initial=-1), given.max(initial=-1))) + 1
@@ -104,7 +104,7 @@ def content(read: Lines, written: Lines) -> tuple[Associations, int]:
     return Groups(Column.of(taken), Column.of(given)), int((read_of[given] > 1).sum())
 
 
-MATCHES: dict[str, Callable[[Lines, Lines], tuple[Associations, int]]] = {"lines": numbered, "filter": left, "content": content}
+MATCHES: dict[str, Callable[[Lines, Lines], tuple[Groups | Intervals, int]]] = {"lines": numbered, "filter": left, "content": content}
 """What can be promised of a program: its associations, and how many lines may be of several."""
 
 

@@ -10,7 +10,7 @@ from contextlib import ExitStack, contextmanager
 from typing import Any, Literal
 
 from bigdebug.actors.actor import Home
-from bigdebug.actors.associations import all_of_all
+from bigdebug.actors.associations import AnyOf, Associations, all_of_all
 from bigdebug.actors.files import rows_of
 from bigdebug.actors.matched import MATCHES, Looked, Unmatched, lines_in, matched
 from bigdebug.actors.places import located
@@ -33,7 +33,7 @@ def program(
     """Run a program as ``subprocess.run`` does, as a step. ``stdin`` and ``stdout`` are paths of files, which it reads and writes as well.
 
     ``lineage`` is what is known of it: "lines", that its n-th line was made of the n-th; "filter", that it leaves out lines (grep, head, uniq), the others in their order (both of several files one behind the other, as ``reads`` and ``writes`` have them);
-    "content", that each line was there before, in any order (sort, shuf, tac, sort -u): which of equal lines it was cannot be known, so it counts as made of all of these, and a note says so; "protocol", that it says itself what it made of what (see ``protocol``); "whole", nothing: then each file was made of all files. What was promised is
+    "content", that each line was there before, in any order (sort, shuf, tac, sort -u): which of equal lines it was cannot be known, so it counts as made of all of these, and a note of what is asked of it says so; "protocol", that it says itself what it made of what (see ``protocol``); "whole", nothing: then each file was made of all files. What was promised is
     looked for in the files afterwards, which takes a second or so for a million lines; if it is not so, the files are traced as wholes, and it is said. Raises
     CalledProcessError if the program fails and ``check`` is on; off, a status is no failure to whoever calls it (``diff``), and a note tells of it.
     """
@@ -102,12 +102,13 @@ class _Files:
             return
         try:
             before, after = [self._lines(path) for path in self._taken], [lines_in(path) for path in written]
-            associations, unsure = matched(self._lineage, before, after, self._unordered)
+            found, unsure = matched(self._lineage, before, after, self._unordered)
         except Unmatched as broken:
             self._commit_wholes(actor, written, [*why, f"{name} {broken}, so it is traced file by file: each was made of all that it read"])
             return
+        associations: Associations = found
         if unsure:
-            why.append(f"{counted(unsure, 'line')} of {name} may be any of several equal ones, and count as made of all of these")
+            associations = AnyOf(found, f"{counted(unsure, 'line')} of {name} may be any of several equal ones, and count as made of all of these")
         inputs = rows_of([Extent(path, Unit.LINE, "text", stamp=self._stamps[path]) for path in self._taken], [len(each.bare) for each in before])
         take = Stamper()
         outputs = rows_of([Extent(path, Unit.LINE, "text", stamp=take(path)) for path in written], [len(each.bare) for each in after])
