@@ -7,7 +7,7 @@ import os
 import shutil
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -212,6 +212,65 @@ def test_a_copy_is_known_by_its_content(tmp_path: Path, move: bool) -> None:
     assert at(found.forward("a.txt", lines=[1]), "c.txt") == [0]
 
 
+def unread(step: PlainStep) -> PlainStep:
+    """The step, of whose files nobody has looked at what they held: they were moved at once, or are large."""
+    step.writes = [replace(extent, stamp=replace(extent.stamp, digest="")) for extent in step.writes if extent.stamp]
+    return step
+
+
+@pytest.mark.parametrize(("renamed", "looked"), [("published/b.txt", False), ("published/b.txt", True), ("moved.txt", True)])
+@pytest.mark.parametrize("count", [2, 70])
+def test_what_was_renamed_is_known_by_its_time_also_if_nobody_looked_at_it_or_it_is_little(tmp_path: Path, renamed: str, looked: bool, count: int) -> None:
+    write(tmp_path / "a.txt", ["1" * count, "2" * count])
+    first = identity("clean", tmp_path / "a.txt", tmp_path / "b.txt", 1, 2)
+    first = first if looked else unread(first)
+    (tmp_path / "published").mkdir()
+    os.rename(tmp_path / "b.txt", tmp_path / renamed)
+    found = pipeline(first, identity("report", tmp_path / renamed, tmp_path / "c.txt", 3, 4))
+    flow, ahead = found.backward("c.txt", lines=[2]), found.forward("a.txt", lines=[1])
+    assert (at(flow, "a.txt"), flow.exact, at(ahead, "c.txt"), ahead.exact) == ([1], False, [0], False)
+    for each in (flow, ahead):
+        seen = "content is" if looked else "name, size and time are"
+        assert each.notes == (f"{tmp_path / renamed} is taken for a copy of {tmp_path / 'b.txt'}, which 'clean' wrote: its {seen} the same.",)
+
+
+@pytest.mark.parametrize(("name", "later"), [("b.txt", 1), ("moved.txt", 0)])
+def test_a_file_that_may_be_a_copy_of_what_nobody_looked_at_is_said_both_ways(tmp_path: Path, name: str, later: int) -> None:
+    write(tmp_path / "a.txt", ["1" * 70])
+    (tmp_path / "published").mkdir()
+    first = unread(identity("clean", tmp_path / "a.txt", tmp_path / "b.txt", 1, 2))
+    shutil.copy(tmp_path / "b.txt", tmp_path / "published" / name)
+    os.utime(tmp_path / "published" / name, ns=(0, first.writes[0].stamp.modified + later))
+    (tmp_path / "b.txt").unlink()
+    report = identity("report", tmp_path / "published" / name, tmp_path / "c.txt", 3, 4)
+    found = pipeline(first, report)
+    for flow in (found.backward("c.txt", lines=[1]), found.forward("a.txt", lines=[1])):
+        assert not flow.exact
+        assert f"published/{name} may be a copy of" in flow.notes[0]
+    found.link("clean", "report", wrote=str(tmp_path / "b.txt"), read=report.reads[0].path)
+    assert [at(found.backward("c.txt", lines=[1]), "a.txt"), at(found.forward("a.txt", lines=[1]), "c.txt")] == [[0], [0]]
+
+
+@pytest.mark.parametrize("other", ["name", "size", "older", "read before"])
+def test_a_source_that_nobody_wrote_is_no_copy_by_its_name_or_its_size_alone(tmp_path: Path, other: str) -> None:
+    write(tmp_path / "a.txt", ["1" * 70])
+    (tmp_path / "sources").mkdir()
+    name = "x.txt" if other == "name" else "b.txt"
+    source = write(tmp_path / "sources" / name, ["clean of " + "2" * (71 if other == "size" else 70)])
+    if other == "read before":
+        os.utime(source, ns=(0, time.time_ns() + 10**9))
+    early = [identity("early", source, tmp_path / "e.txt", 0, 0.5)] if other == "read before" else []
+    first = unread(identity("clean", tmp_path / "a.txt", tmp_path / "b.txt", 1, 2))
+    if other in ("name", "size"):
+        os.utime(source, ns=(0, first.writes[0].stamp.modified + 1))
+    if other == "older":
+        os.utime(source, ns=(0, first.writes[0].stamp.modified - 1))
+    found = pipeline(first, identity("report", source, tmp_path / "c.txt", 3, 4), *early)
+    flow, ahead = found.backward("c.txt", lines=[1]), found.forward("a.txt", lines=[1])
+    assert ([s.name for s in flow.steps], flow.exact, flow.notes) == (["report"], True, ())
+    assert ([s.name for s in ahead.steps], ahead.exact, ahead.notes) == (["clean"], True, ())
+
+
 def test_a_copy_of_one_of_two_equal_files_is_asked_for_by_name_or_by_the_user(tmp_path: Path) -> None:
     write(tmp_path / "a.txt", ["1" * 70])
     other = tmp_path / "other"
@@ -228,6 +287,8 @@ def test_a_copy_of_one_of_two_equal_files_is_asked_for_by_name_or_by_the_user(tm
     assert [s.id for s in found.backward("f.txt").steps] == ["same", "by name"]
     flow = found.backward("g.txt")
     assert ("has the content of 2 files, b.txt, d.txt" in flow.notes[0], [s.id for s in flow.steps]) == (True, ["lost"])
+    ahead = found.forward("a.txt")
+    assert (ahead.exact, [note for note in flow.notes if "has the content" in note]) == (False, [note for note in ahead.notes if "has the content" in note])
     found.link("again", "lost", wrote=str(tmp_path / "d.txt"), read=str(other / "e.txt"))
     assert [s.id for s in found.backward("g.txt").steps] == ["again", "lost"]
 

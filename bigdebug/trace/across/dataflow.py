@@ -8,23 +8,21 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from bigdebug.errors import PipelineError
+from bigdebug.trace.across.copies import Copies
 from bigdebug.trace.across.links import Joined, Link, Said, said_links
 from bigdebug.trace.across.located import FOLDER, ITEMS, Extent, FileStamp, takes_path
 from bigdebug.trace.across.paths import key_of, short
 from bigdebug.trace.across.stamps import left_so, same_content, stamp_of
 from bigdebug.trace.across.step import Step, named
-from bigdebug.trace.across.uses import Use, Uses
+from bigdebug.trace.across.uses import Use, Uses, was_before
 from bigdebug.trace.textlines import local_path
-
-_CLOCK = 0.002
-"""Seconds that clocks of two steps may differ: Spark's tell milliseconds."""
 
 
 class Dataflow:
     """Steps in an order in which each comes after those that it read from. Raises PipelineError for links in a circle.
 
     A file that was read is what the latest step wrote there that had ended by then and left it so: same content, same time. If none did, the latest of all, if its content is the same. Else it
-    is a copy of what a step wrote under another name, if one file alone has its content, and that is not little. Cost: an index by paths; a link is looked for when it is asked for.
+    is a copy of what a step wrote under another name, if one file alone has its content or its time (``Copies``). Cost: an index by paths; a link is looked for when it is asked for.
     """
 
     def __init__(self, steps: Iterable[Step], said: Sequence[Said] = ()) -> None:
@@ -38,6 +36,7 @@ class Dataflow:
         self._by_writer: dict[_Read, dict[tuple[str, str], tuple[Link, ...]]] = {}
         self._writes = Uses(Use(rank, step, extent) for rank, step in enumerate(self.steps) for extent in step.writes)
         self._reads = Uses(Use(rank, step, extent) for rank, step in enumerate(self.steps) for extent in step.reads)
+        self._copies = Copies(self._writes, self._reads)
 
     def moved(self) -> bool:
         """Whether a name of a file is now one of another: a symbolic link was led elsewhere. Takes 10 microseconds for each file that was read or written."""
@@ -81,13 +80,13 @@ class Dataflow:
     def out_of(self, writer: Step, wrote: Extent) -> Iterator[tuple[Step, Extent, Joined]]:
         """Who read what a step wrote there; also those that would have, had it not been changed. In order."""
         key = key_of(wrote.path)
-        uses = [*self._reads.of(key), *self._reads.alike(wrote.stamp), *self._reads.near(key)]
+        uses = [*self._reads.of(key), *self._reads.alike(wrote), *self._reads.unseen(wrote), *self._reads.near(key)]
         uses += [Use(self.rank[s.reader], self._by_id[s.reader], extent) for s in self._said if s.writer == writer.id for extent in self._by_id[s.reader].reads]
         for use in sorted({_read(u): u for u in uses}.values(), key=lambda use: use.rank):
             joined = self.into(use.step, use.extent)
             mine = self._links(use).get((writer.id, key), ())
-            told = joined.writer is not None and joined.writer.id == writer.id and joined.broken and use.key == key
-            if mine or told:
+            there = joined.writer is not None and joined.writer.id == writer.id and use.key == key
+            if mine or (joined.broken and (there or (writer.id, key) in joined.may_be)):
                 yield use.step, use.extent, replace(joined, links=mine)
 
     def _links(self, use: Use) -> dict[tuple[str, str], tuple[Link, ...]]:
@@ -116,25 +115,22 @@ class Dataflow:
         if use.step.began is None:
             why = f"It is not known when {named(use.step)} ran, so which {name} it read; pipeline.link(writer, reader) says it."
             return Joined(broken=why, writer=others[-1].step) if others else Joined()
-        before = [w for w in others if self._was_before(w, use)]
+        before = [w for w in others if was_before(w, use)]
         if before:
             # A frame may be read long before the step that has it begins: then others wrote there meanwhile.
             left = [w for w in before if left_so(w.extent.stamp, use.extent.stamp)]
             latest = max(left or before, key=lambda w: (w.step.ended, w.rank))
             return self._after(latest, use)
-        found = self._unlisted(use) or self._copied(use) or self._of_folder(use)
+        found = self._unlisted(use) or self._copies.of(use) or self._of_folder(use)
         if found is not None:
             return found
         meanwhile = [w for w in others if w.step.began is None or w.step.began <= (use.step.ended or use.step.began)]
         if meanwhile:
             why = f"{named(meanwhile[-1].step)} had not ended writing {name} when {named(use.step)} began to read it."
             return Joined(broken=why, writer=meanwhile[-1].step)
-        return Joined(broken=_elsewhere(use))
-
-    def _was_before(self, write: Use, read: Use) -> bool:
-        """Whether the one had ended when the other began. Steps that took no time are in the order in which they stand."""
-        ended, began = write.step.ended, read.step.began
-        return ended is not None and began is not None and ended <= began + _CLOCK and write.rank < read.rank
+        if led := _elsewhere(use):
+            return Joined(broken=led)
+        return self._copies.maybe(use) or Joined()
 
     def _after(self, write: Use, read: Use) -> Joined:
         """What is read where a known step wrote last."""
@@ -144,7 +140,7 @@ class Dataflow:
             if same_content(mine, others):
                 return Joined((link,))
             why = f"{name} was changed between {named(write.step)} and {named(read.step)}."
-            return self._copied(read) or Joined(broken=why, writer=write.step)
+            return self._copies.of(read) or Joined(broken=why, writer=write.step)
         unseen = f"Nobody looked whether {name} was changed between {named(write.step)} and {named(read.step)}."
         return Joined((link,), note=unseen, writer=write.step)
 
@@ -160,7 +156,7 @@ class Dataflow:
         """What was written below a directory that a step read as a whole, or a directory that one wrote as a whole. None if there is nothing of both."""
         latest: dict[str, Use] = {}
         for write in self._writes.near(read.key):
-            if write.step.id != read.step.id and self._was_before(write, read):
+            if write.step.id != read.step.id and was_before(write, read):
                 key = write.key
                 latest[key] = max(latest.get(key, write), write, key=lambda w: (w.step.ended or 0.0, w.rank))
         if not latest:
@@ -168,37 +164,6 @@ class Dataflow:
         links = tuple(Link(write.step, write.extent, read.step, read.extent) for write in latest.values())
         note = f"{named(read.step)} read {short(read.extent.path)} of a directory that is known as a whole, and nobody looked whether it was changed."
         return Joined(links, note=note, writer=links[0].writer)
-
-    def _copied(self, read: Use) -> Joined | None:
-        """The only file that has this content, and was there before: it was copied or renamed. None if there is none."""
-        stamp = read.extent.stamp
-        found = [w for w in self._writes.alike(stamp) if self._may_be_copied(w, read)]
-        if not found or stamp is None:
-            return None
-        like = [w for w in found if short(w.extent.path) == short(read.extent.path)]
-        paths = {w.key for w in like or found}
-        latest = max(like or found, key=lambda w: (w.step.ended, w.rank))
-        name = short(read.extent.path)
-        if len(paths) > 1:
-            several = ", ".join(sorted(map(short, paths))[:3])
-            return Joined(broken=f"{name} has the content of {len(paths)} files, {several}; pipeline.link(writer, reader, wrote=, read=) says which it is.", writer=latest.step)
-        seen = ": size, first and last MiB are equal" if stamp.digest.startswith("~") else ": its content is the same"
-        note = f"{read.extent.path} is taken for a copy of {latest.extent.path}, which {named(latest.step)} wrote{seen}."
-        return Joined((Link(latest.step, latest.extent, read.step, read.extent),), note=note, writer=latest.step)
-
-    def _may_be_copied(self, write: Use, read: Use) -> bool:
-        """A copy is not older than what it is a copy of, and nobody read it before that was there."""
-        if write.step.id == read.step.id or not self._was_before(write, read):
-            return False
-        mine, others = write.extent.stamp, read.extent.stamp
-        ended = write.step.ended
-        if mine is None or others is None or ended is None:
-            return False
-        earlier = (
-            r for r in self._reads.of(read.key)
-            if r.extent.stamp is not None and r.extent.stamp.digest == others.digest and r.step.began is not None
-        )
-        return others.modified >= mine.modified and not any((r.step.began or 0.0) < ended and not self._was_before(write, r) for r in earlier)
 
 
 def may_be_of(writers: Sequence[Step], folder: Extent, path: str) -> str:

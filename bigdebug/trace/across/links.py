@@ -23,13 +23,15 @@ class Link:
 @dataclass(frozen=True, eq=False)
 class Joined:
     """What a step read comes from: over ``links``, from no known step if there are none. ``broken`` says why a step that wrote it is not linked, ``note`` what is
-    assumed where it is; ``writer`` is the step of which either tells.
+    assumed where it is; ``writer`` is the step of which either tells. ``may_be`` are the files that it may be of under other names, each by the id of who wrote it and its key:
+    a flow from there is not exact either.
     """
 
     links: tuple[Link, ...] = ()
     broken: str = ""
     note: str = ""
     writer: Step | None = None
+    may_be: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
