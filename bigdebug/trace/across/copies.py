@@ -41,14 +41,13 @@ class Copies:
         return Joined((Link(latest.step, latest.extent, read.step, read.extent),), note=note, writer=latest.step)
 
     def maybe(self, read: Use) -> Joined | None:
-        """Files of the same size, and the same name or time, that it may be a copy of, where nobody looked at what they held: they were moved at once, or are large. None if there are none."""
+        """Files of the same size that it may be a copy of, where nobody looked at what both held: one was moved at once, or was gone before the first question, or is large. None if there are none."""
         found = [w for w in self._writes.unseen(read.extent) if w.key != read.key and self._may_be(w, read)]
         if not found:
             return None
-        latest = _latest(found)
-        what = "name" if short(latest.extent.path) == short(read.extent.path) else "time"
+        latest = _latest([w for w in found if short(w.extent.path) == short(read.extent.path)] or found)
         why = (
-            f"{read.extent.path} may be a copy of {latest.extent.path}, which {named(latest.step)} wrote: size and {what} are the same, and nobody looked at what both held; "
+            f"{read.extent.path} may be a copy of {latest.extent.path}, which {named(latest.step)} wrote: its size is the same, and nobody looked at what both held; "
             "pipeline.link(writer, reader, wrote=, read=) says it."
         )
         return Joined(broken=why, writer=latest.step, may_be=_named(found))

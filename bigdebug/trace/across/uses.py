@@ -44,7 +44,7 @@ class Uses:
         self._by_key: dict[str, list[Use]] = {}
         self._by_content: dict[tuple[int, str], list[Use]] = {}
         self._by_time: dict[tuple[int, int], list[Use]] = {}
-        self._by_name: dict[tuple[int, str], list[Use]] = {}
+        self._by_size: dict[int, list[Use]] = {}
         for use in uses:
             self._by_key.setdefault(use.key, []).append(use)
         for use in (use for every in self._by_key.values() for use in every):
@@ -52,7 +52,7 @@ class Uses:
             if stamp is not None and stamp.size:
                 self._by_content.setdefault((stamp.size, stamp.digest), []).append(use)
                 self._by_time.setdefault((stamp.size, stamp.modified), []).append(use)
-                self._by_name.setdefault((stamp.size, short(use.extent.path)), []).append(use)
+                self._by_size.setdefault(stamp.size, []).append(use)
         self._keys = sorted(self._by_key)
 
     @property
@@ -83,12 +83,12 @@ class Uses:
         return tuple(dict.fromkeys((*found, *timed)))
 
     def unseen(self, extent: Extent) -> Sequence[Use]:
-        """Those of files of this size, and of this name or time, of which nobody can say whether they have the content: nobody looked at what one of the two held. None if it is little."""
+        """Those of files of this size of which nobody can say whether they have the content: nobody looked at what one of the two held, and now it is gone, or it is too much. None if it is little."""
         stamp = extent.stamp
         if stamp is None or stamp.size < _TELLING:
             return ()
-        every = (*self._by_name.get((stamp.size, short(extent.path)), ()), *self._by_time.get((stamp.size, stamp.modified), ()))
-        return [use for use in dict.fromkeys(every) if use.extent.stamp is not None and not (stamp.digest and use.extent.stamp.digest)]
+        every = self._by_size.get(stamp.size, ())
+        return [use for use in every if use.extent.stamp is not None and not (stamp.digest and use.extent.stamp.digest)]
 
     def near(self, key: str) -> Iterator[Use]:
         """Those of files below a directory, and of the directories that a file is in."""
