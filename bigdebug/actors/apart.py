@@ -16,11 +16,12 @@ from typing import Any
 import numpy as np
 
 from bigdebug.actors.codes import Untried, library
+from bigdebug.actors.fixed import ATOMS, all_atoms, fixed
 from bigdebug.actors.frames_apart import array_apart, pandas_apart
 from bigdebug.actors.objects_apart import object_apart, uncopied
 from bigdebug.actors.room import Room
 from bigdebug.actors.rows_apart import rows_apart
-from bigdebug.actors.shared import ATOMS, Shared, all_atoms, filled, fixed
+from bigdebug.actors.shared import Shared, filled
 from bigdebug.actors.spaces import Spaces
 from bigdebug.outside import from_outside
 

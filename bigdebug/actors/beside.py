@@ -9,8 +9,9 @@ from itertools import islice
 from types import FunctionType, MethodType
 from typing import Any
 
-from bigdebug.actors.codes import library, named, reads_named
+from bigdebug.actors.codes import library, reads_named
 from bigdebug.actors.frames import FRAMES
+from bigdebug.actors.named import named
 from bigdebug.actors.shared import filled
 from bigdebug.trace.across.located import ITEMS
 

@@ -1,14 +1,11 @@
-"""Codes: what the code of a function names outside itself, and whose code it is."""
+"""Codes: whose code something is, and which names say that it reads, writes or reaches what no copy can have."""
 
 from __future__ import annotations
 
-import dis
 import os
-import re
 import sys
 import sysconfig
 from collections.abc import Iterator
-from dataclasses import dataclass, fields
 from importlib.util import find_spec
 from itertools import chain
 from types import CodeType
@@ -49,12 +46,6 @@ _LIBRARIES = frozenset(("site-packages", "dist-packages"))
 _PYTHON = tuple(filter(None, {os.path.dirname(os.__file__), os.path.dirname(os.path.realpath(os.__file__)), sysconfig.get_config_var("DESTSHARED"), os.path.join(sys.base_exec_prefix, "DLLs")}))
 """Where modules of Python's lie."""
 
-_GLOBALS = frozenset(("LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS"))
-_EVALUATED = re.compile(r"@([^\W\d]\w*)")
-"""What ``eval`` and ``query`` of pandas take from the globals of who calls them."""
-_SETS = frozenset(("STORE_ATTR", "DELETE_ATTR"))
-_ATTRIBUTES = _SETS | {"LOAD_ATTR", "LOAD_METHOD"}
-
 
 class Untried(Exception):
     """A function cannot be tried so that nobody sees it; says why, as the end of a sentence."""
@@ -73,66 +64,17 @@ class Untried(Exception):
         return self if self._name else Untried(self._why, name)
 
 
-@dataclass(frozen=True)
-class Named:
-    """What a code names, and the codes within it."""
-
-    globals: frozenset[str]
-    attributes: frozenset[str]
-    imports: frozenset[str]
-    whole: frozenset[str]
-    """Globals of which it takes more than attributes."""
-    marked: frozenset[str]
-    """Globals to which, or to an attribute of which, it gives an attribute."""
-    sets: frozenset[str]
-    """Attributes that it gives to something."""
-    stores: frozenset[str]
-    """Globals, and variables of the functions around it, to which it gives another value."""
-
-
-def named(code: CodeType) -> Named:
-    """What a code names. Takes 50 microseconds for ten lines."""
-    found: dict[str, set[str]] = {each.name: set() for each in fields(Named)}
-    for inner in _codes(code):
-        steps = [each for each in dis.get_instructions(inner) if each.opname not in ("CACHE", "EXTENDED_ARG", "PRECALL", "NOP")]
-        root = ""
-        for step, after in zip(steps, [*steps[1:], None]):
-            name, kind = str(step.argval), step.opname
-            if kind in _GLOBALS:
-                root = name
-                found["globals"].add(name)
-                if after is None or after.opname not in _ATTRIBUTES:
-                    found["whole"].add(name)
-            elif kind in _ATTRIBUTES:
-                found["attributes"].add(name)
-                if kind in _SETS:
-                    found["sets"].add(name)
-                    found["marked"].update([root] if root else [])
-            elif kind in ("STORE_GLOBAL", "DELETE_GLOBAL"):
-                found["globals"].add(name)
-                found["stores"].add(name)
-            elif kind in ("STORE_DEREF", "DELETE_DEREF") and name in code.co_freevars:
-                found["stores"].add(name)
-            elif kind == "LOAD_CONST" and type(step.argval) is str:
-                found["globals"].update(_EVALUATED.findall(step.argval))
-            elif kind == "IMPORT_NAME":
-                found["imports"].add(name)
-            elif kind in ("LOAD_SUPER_ATTR", "IMPORT_FROM"):
-                found["attributes"].add(name)
-            root = root if kind in _GLOBALS or kind in _ATTRIBUTES else ""
-    return Named(**{name: frozenset(each) for name, each in found.items()})
-
-
 def reads_named(code: CodeType, heard: bool) -> frozenset[str]:
     """What a code names that may read a file: unheard, or also what is ``heard`` of in a trial. Takes a microsecond."""
-    return (READING | HEARD if heard else READING).intersection(chain.from_iterable(each.co_names for each in _codes(code)))
+    return (READING | HEARD if heard else READING).intersection(chain.from_iterable(each.co_names for each in codes_in(code)))
 
 
-def _codes(code: CodeType) -> Iterator[CodeType]:
+def codes_in(code: CodeType) -> Iterator[CodeType]:
+    """A code, and those within it."""
     yield code
     for each in code.co_consts:
         if isinstance(each, CodeType):
-            yield from _codes(each)
+            yield from codes_in(each)
 
 
 def live(name: Any) -> bool:

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from bigdebug.actors.bare import types_of
 from bigdebug.actors.codes import Untried
-from bigdebug.actors.shared import ATOMS
+from bigdebug.actors.fixed import ATOMS
 
 Charge = Callable[[int], None]
 Copy = Callable[[Any], Any]

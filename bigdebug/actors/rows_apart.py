@@ -10,8 +10,8 @@ import numpy as np
 from bigdebug.actors.bare import bare, types_of
 from bigdebug.actors.cells import fixed as fixed_cells
 from bigdebug.actors.codes import Untried
+from bigdebug.actors.fixed import all_atoms, fixed
 from bigdebug.actors.frames_apart import Copy
-from bigdebug.actors.shared import all_atoms, fixed
 from bigdebug.trace.positions import Positions
 
 

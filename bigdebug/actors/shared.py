@@ -2,28 +2,20 @@
 
 from __future__ import annotations
 
-import builtins
 import contextlib
 import copyreg
 import enum
-import re
 import sys
-from collections.abc import Callable, Collection, Iterator
-from datetime import date, datetime, time, timedelta, timezone
-from decimal import Decimal
-from fractions import Fraction
+from collections.abc import Callable, Iterator
 from functools import cached_property, partial
-from itertools import chain
-from pathlib import PurePath
-from types import BuiltinFunctionType, CellType, CodeType, FunctionType, MemberDescriptorType, ModuleType
-from typing import Any, TypeGuard
-from uuid import UUID
+from types import BuiltinFunctionType, CellType, FunctionType, MemberDescriptorType, ModuleType
+from typing import Any
 
-import numpy as np
-
-from bigdebug.actors.codes import REACHING, REACHING_ATTRIBUTES, UNHEARD, Named, Untried, library, live, named
+from bigdebug.actors.codes import Untried, library
 from bigdebug.actors.decorated import Decorated
-from bigdebug.actors.loggers import plain_logger
+from bigdebug.actors.fixed import fixed
+from bigdebug.actors.named import Named
+from bigdebug.actors.reaching import check_imports, check_library, check_marks, checked
 
 _TELLING = ("__reduce__", "__reduce_ex__", "__getstate__", "__getnewargs__", "__getnewargs_ex__")
 """By what a class says what is copied of an object."""
@@ -35,45 +27,8 @@ _PACKAGES_SETTING = frozenset(("pandas", "initialize"))
 _SETTING_NOTHING = ("builtins", "abc", "enum", "typing", "collections.abc", "dataclasses")
 """Modules whose classes give none to those that are made of them."""
 
-ATOMS = frozenset((type(None), bool, int, float, complex, str, bytes, Decimal, date, datetime, time, timedelta))
-"""Types of which there are many, and that nobody can change."""
-
-_FIXED = (
-    Decimal, Fraction, date, time, timedelta, timezone, UUID, PurePath, range, re.Pattern, CodeType, np.dtype, np.ufunc, enum.Enum,
-    type(...), type(NotImplemented), type(str.upper), type(str.__len__), type(dict.__dict__["fromkeys"]),
-)
-_FIXED_TYPES = ATOMS | {"zoneinfo.ZoneInfo", "typing.TypeVar"}
-_FIXED_MODULES = frozenset(("dataclasses", "pandas._libs.missing", "pandas._libs.interval", "typing"))
 _OF_FRAMES = ("_metadata", "_internal_names", "_internal_names_set")
 """Lists of names that classes of frames have, which pandas reads."""
-_FIXED_PACKAGE = "pandas._libs.tslibs."
-_ARROW = ("Array", "ChunkedArray", "Table", "RecordBatch", "Schema", "Field", "DataType", "Scalar")
-
-
-def fixed(value: Any) -> bool:
-    """Whether nobody can change a value, so that it may be shared. (Loggers are: what is logged is sent, not remembered, and how they are set is put back.)"""
-    kind = type(value)
-    if kind in ATOMS or f"{kind.__module__}.{kind.__qualname__}" in _FIXED_TYPES:
-        return True
-    if isinstance(value, np.ufunc) and "(vectorized)" in value.__name__:  # of a function of somebody's
-        return False
-    if isinstance(value, _FIXED) or plain_logger(value) or (isinstance(value, np.generic) and not isinstance(value, (np.void, np.object_))):
-        return library(kind.__module__) or isinstance(value, enum.Enum)
-    if kind is object or kind.__module__ in _FIXED_MODULES or kind.__module__.startswith(_FIXED_PACKAGE):
-        return True
-    arrow, pandas = sys.modules.get("pyarrow"), sys.modules.get("pandas")
-    if arrow is not None and kind.__module__.startswith("pyarrow") and isinstance(value, tuple(getattr(arrow, name) for name in _ARROW)):
-        return True
-    return pandas is not None and library(kind.__module__) and isinstance(value, pandas.api.extensions.ExtensionDtype)
-
-
-def all_atoms(values: Collection[Any]) -> bool:
-    """Whether nobody can change these values, which are atoms or tuples of atoms. Takes 20 ms for a million."""
-    kinds = set(map(type, values))
-    if tuple in kinds:
-        kinds.remove(tuple)
-        kinds.update(map(type, chain.from_iterable(each for each in values if type(each) is tuple)))
-    return kinds <= ATOMS
 
 
 class Shared:
@@ -186,6 +141,11 @@ class Shared:
         if names.stores:
             raise Untried(f"{where} changes {min(names.stores)!r}, which is outside of it")
         values = {name: function.__globals__[name] for name in names.globals if name in function.__globals__}
+        for name, value in values.items():
+            check_marks(name, value, names)
+            if isinstance(value, ModuleType) and library(value.__name__):
+                check_library(value, names.attributes)
+        check_imports(names)
         values.update({name: cell.cell_contents for name, cell in zip(function.__code__.co_freevars, function.__closure__ or ()) if filled(cell)})
         for name, value in (*values.items(), *_defaults(function), *vars(function).items()):
             self._read(value, name, where)
@@ -195,49 +155,6 @@ class Shared:
             self._fixed(value, where)
         except Untried:
             raise Untried(f"{where} reads {name!r}, which may change") from None
-
-
-def checked(function: FunctionType) -> Named:
-    """What the code of a function names. Raises Untried where it reaches what no code names."""
-    found = named(function.__code__)
-    scope = function.__globals__
-    hidden = {name for name in found.globals & REACHING if name not in scope or _of_library(scope[name])}
-    hidden |= found.attributes & (REACHING_ATTRIBUTES | UNHEARD - {"write"}) | {_called(scope.get(name)) for name in found.globals} & (REACHING_ATTRIBUTES | UNHEARD)
-    if hidden:
-        raise Untried(f"{function.__name__} calls {min(hidden)}()")
-    own = {name for name in found.imports if not library(name) or live(name)}
-    if own:
-        raise Untried(f"{function.__name__} imports {min(own)!r} when it is called")
-    for name in sorted(found.globals & vars(builtins).keys() - scope.keys()):
-        if not (isinstance(vars(builtins)[name], type) or fixed(vars(builtins)[name]) or _of_library(vars(builtins)[name])):
-            raise Untried(f"{name!r} was put among Python's own names")
-    for name in sorted(found.globals & scope.keys()):
-        value = scope[name]
-        if live(value.__name__ if isinstance(value, ModuleType) else value.__module__ if isinstance(value, (FunctionType, BuiltinFunctionType, type)) else ""):
-            raise Untried(f"{function.__name__} uses {name!r}, which stands for something elsewhere")
-    return found
-
-
-def _called(value: Any) -> str:
-    """What a function or a class of Python or a package is called; empty for what is none."""
-    known = isinstance(value, (FunctionType, BuiltinFunctionType, type)) or type(value).__name__ == "cython_function_or_method"
-    return str(value.__name__) if known and library(value.__module__) else ""
-
-
-def _of_library(value: Any) -> TypeGuard[FunctionType | BuiltinFunctionType]:
-    """Whether it is a function of Python or a package."""
-    return isinstance(value, (FunctionType, BuiltinFunctionType)) and library(value.__module__)
-
-
-def check_marks(name: str, value: Any, names: Named) -> None:
-    """Raises Untried if a code remembers something in a module or a class of a library, of which it names ``value``."""
-    if not (isinstance(value, ModuleType) and library(value.__name__)) and not (isinstance(value, type) and library(value.__module__)):
-        return
-    inner = [vars(value)[each] for each in names.attributes & vars(value).keys()]
-    held = {**vars(value), **{each: kept for kind in inner if isinstance(kind, type) for each, kept in vars(kind).items()}}
-    kept = {each for each in names.sets & held.keys() if not hasattr(type(held[each]), "__get__")}
-    if kept or name in names.marked or (name in names.whole and "setattr" in names.globals):
-        raise Untried(f"it gives {name!r} another attribute, which is not the user's own")
 
 
 def _defaults(function: FunctionType) -> Iterator[tuple[str, Any]]:

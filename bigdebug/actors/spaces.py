@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import random
 import types
-from collections import deque
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from bigdebug.actors.aside import open_in_vain
-from bigdebug.actors.codes import Named, Untried, library
+from bigdebug.actors.codes import Untried, library
 from bigdebug.actors.frames_apart import Copy
-from bigdebug.actors.shared import check_marks, checked, filled
-
-_STATEFUL = (dict, list, set, bytearray, deque)
+from bigdebug.actors.named import Named
+from bigdebug.actors.reaching import check_imports, check_library, check_marks, checked
+from bigdebug.actors.shared import filled
 
 
 class Spaces:
@@ -54,6 +53,7 @@ class Spaces:
                 self.of(scope)[0].__dict__[name] = self._module(value, names.attributes, copy)
             elif value is not open:
                 self._take(scope, name, copy)
+        check_imports(names)
         for cell in function.__closure__ or ():
             if filled(cell) and isinstance(cell.cell_contents, types.ModuleType):
                 cells(cell).cell_contents = self._module(cell.cell_contents, names.attributes, copy)
@@ -84,12 +84,7 @@ class Spaces:
             made = self.of(vars(module))[0]
             made.__dict__["random"] = self._drawing(np.random, attributes, copy)
             return made
-        changing = sorted(name for name in attributes & vars(module).keys() if isinstance(vars(module)[name], _STATEFUL) or name == "environ")
-        if changing:
-            raise Untried(f"{module.__name__}.{changing[0]} may change")
-        for name in attributes & vars(module).keys():
-            if isinstance(vars(module)[name], (types.FunctionType, type)) and not library(vars(module)[name].__module__):
-                raise Untried(f"{module.__name__}.{name} is none of its own")
+        check_library(module, attributes)
         return module
 
     def _drawing(self, module: types.ModuleType, attributes: frozenset[str], copy: Copy) -> types.ModuleType:

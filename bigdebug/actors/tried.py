@@ -21,10 +21,11 @@ from bigdebug.actors.arguments import Arguments
 from bigdebug.actors.aside import aside, ended, stopped
 from bigdebug.actors.beside import Beside
 from bigdebug.actors.codes import Untried, library
+from bigdebug.actors.fixed import all_atoms
 from bigdebug.actors.looks import Looks
 from bigdebug.actors.promises import MOST_SECONDS, Broken
 from bigdebug.actors.room import MOST_BYTES, NoRoom, Room
-from bigdebug.actors.shared import all_atoms, tells
+from bigdebug.actors.shared import tells
 from bigdebug.outside import from_outside, said
 from bigdebug.shown import shown
 

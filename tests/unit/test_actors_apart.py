@@ -909,6 +909,113 @@ def vectorized():
     return lambda f: f.assign(n=count(f.x.to_numpy()))
 
 
+def imports_and_marks(f):
+    import sys as s
+
+    s.calls_of_a_test += 1
+    return f.assign(n=s.calls_of_a_test)
+
+
+def imports_and_gives(f):
+    import sys as s
+
+    s.given_of_a_test = getattr(s, "given_of_a_test", 0) + 1
+    return f.assign(n=s.given_of_a_test)
+
+
+def imports_within_and_marks(f):
+    import os.path as p
+
+    def inner():
+        p.calls_of_a_test += 1
+        return p.calls_of_a_test
+
+    return f.assign(n=inner())
+
+
+def imports_and_sets(f):
+    import builtins
+
+    setattr(builtins, "CALLS_" + "OF_A_TEST", [*builtins.CALLS_OF_A_TEST, 1])
+    return f.assign(n=len(builtins.CALLS_OF_A_TEST))
+
+
+def imports_and_appends(f):
+    import sys
+
+    sys.path.append("of a test")
+    return f.assign(n=sys.path.count("of a test"))
+
+
+def imports_from_and_appends(f):
+    from sys import path as p
+
+    p.append("of a test")
+    return f.assign(n=p.count("of a test"))
+
+
+def sets_an_option(f):
+    pd.options.display.max_rows += 1
+    return f.assign(n=pd.options.display.max_rows)
+
+
+def sets_an_option_of_what_it_holds(f):
+    from pandas import options
+
+    display = options.display
+    display.max_rows += 1
+    return f.assign(n=display.max_rows)
+
+
+class Marks:
+    def number(self, f):
+        sys.calls_of_a_test += 1
+        return f.assign(n=sys.calls_of_a_test)
+
+    def path(self, f):
+        sys.path.append("of a test")
+        return f.assign(n=sys.path.count("of a test"))
+
+    def imported(self, f):
+        import sys as s
+
+        s.calls_of_a_test += 1
+        return f.assign(n=s.calls_of_a_test)
+
+
+@pytest.mark.parametrize("step", [
+    imports_and_marks, imports_and_gives, imports_within_and_marks, imports_and_sets, imports_and_appends, imports_from_and_appends, sets_an_option, sets_an_option_of_what_it_holds,
+    Marks().number, Marks().path, Marks().imported,
+], ids=lambda step: step.__name__)
+def test_what_is_kept_in_a_module_of_pythons_is_not_tried_wherever_it_was_imported(home, monkeypatch, step):
+    monkeypatch.setattr(os.path, "calls_of_a_test", 0, raising=False)
+    for name in ("calls_of_a_test", "given_of_a_test"):
+        monkeypatch.setattr(sys, name, 0, raising=False)
+    monkeypatch.setattr(builtins, "CALLS_OF_A_TEST", [], raising=False)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    with pd.option_context("display.max_rows", 0):
+        assert actors.rows(step)(FRAME).n[0] == 1
+    assert ended() == "believed"
+
+
+def imports_and_reads(f):
+    import math
+    import os.path as p
+    from itertools import chain
+
+    import numpy as np
+
+    kept = f[f.x > math.floor(2.5)]
+    kept.attrs["name"] = p.join("a", "b")
+    kept.index.name = "n"
+    return kept.assign(y=np.sqrt(kept.x) + len(list(chain([1], [2]))))
+
+
+def test_a_function_that_imports_what_it_only_reads_is_tried(home):
+    actors.rows(imports_and_reads)(FRAME)
+    assert ended() == "told"
+
+
 HELPERS = types.ModuleType("helpers_of_another_user")
 CACHE = Path(tempfile.mkdtemp()) / "mean"
 

@@ -46,7 +46,7 @@ from bigdebug import actors
 from bigdebug.actors import promises, tried
 from bigdebug.actors.aside import aside, being_tried, stopped
 from bigdebug.actors.codes import Untried
-from bigdebug.actors.shared import fixed
+from bigdebug.actors.fixed import fixed
 
 
 @pytest.fixture(autouse=True)
