@@ -100,7 +100,7 @@ class FrameFunction(Decorated):
             return None, [], ""
         try:
             with telling():
-                seen = self._see(bare(frame))
+                seen = self._see(frame)
             if not self._check:
                 return seen, [], ""
             return seen, probed(frame, seen, self._trial(arguments, beside), beside.opens), ""

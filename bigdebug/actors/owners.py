@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bigdebug.actors.alike import CLOSE
+from bigdebug.actors.bare import bare
 from bigdebug.actors.columns import Column
 from bigdebug.actors.exactly import places
 from bigdebug.actors.keys import Keys
@@ -32,7 +33,7 @@ class RowOwners:
 
     def __init__(self, frame: pd.DataFrame | pd.Series) -> None:
         """Raises Broken where labels name several rows."""
-        self._frame = frame
+        self._frame = frame  # the very one: another over its memory makes pandas copy that where the function changes it, if it copies on writes
         self._index = frame.index
         _ = self._index.is_monotonic_increasing  # of one that is, pandas knows then whether it is unique, and makes no table of it
         if not self._index.is_unique:
@@ -82,7 +83,7 @@ class RowOwners:
 
     @cached_property
     def _odd(self) -> Odd:
-        return Odd.of(self._frame)
+        return Odd.of(bare(self._frame))
 
     def alone(self) -> Positions:
         return rows_alone(self._odd, len(self._index))
@@ -109,10 +110,10 @@ class GroupOwners:
         if missing:
             raise Broken(f"its input has no column {missing[0]!r}")
         _check_once(frame, by)
-        self._frame = frame
+        self._frame = frame  # as above
         self._by = list(by)
         self._keys = Keys()
-        self.codes = narrowest(self._keys.learnt(_columns(frame, self._by)))
+        self.codes = narrowest(self._keys.learnt(_columns(bare(frame), self._by)))
 
     def of(self, result: Any) -> Column:
         names = [*getattr(result, "columns", ()), *_index_of(result).names]
@@ -135,7 +136,7 @@ class GroupOwners:
 
     @cached_property
     def _some(self) -> SomeGroups:
-        odd = Odd.of(self._frame)
+        odd = Odd.of(bare(self._frame))
         rows = np.concatenate((odd.nulls, odd.extremes))
         return SomeGroups(self._sizes, self.codes[rows].astype(np.int64), np.unique(self.codes[odd.first]).astype(np.int64))
 
