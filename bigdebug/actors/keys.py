@@ -82,7 +82,7 @@ def _factorized(column: Any) -> tuple[Positions, Any]:
     if table is not None:
         return table
     codes, found = pd.factorize(column)
-    return np.asarray(codes, dtype=np.int64) + 1, pd.Index(found)
+    return np.asarray(codes, dtype=np.int64) + 1, found
 
 
 def _tabled(column: Any) -> tuple[Positions, Any] | None:

@@ -28,6 +28,7 @@ import time
 import tracemalloc
 import types
 import warnings
+from functools import partial
 from importlib import import_module
 from importlib import import_module as imported
 from os import write as written
@@ -812,6 +813,40 @@ def test_what_is_written_on_a_frame_is_not_copied_for_each_column(home):
         made = function(given)
         assert (ended(), len(made), made.attrs["list"]) == ("told", len(plain), plain.attrs["list"])
         assert Model.copied < 12 * taken + 12
+
+
+@pytest.mark.skipif(pd.__version__ >= "3", reason="pandas has that one mode of copying alone")
+@pytest.mark.parametrize("mode", [True, "warn"])
+@pytest.mark.parametrize("step", [actors.rows, partial(actors.rows, check=False), partial(actors.groups, by="v"), actors.whole], ids=["rows", "unchecked", "groups", "whole"])
+def test_a_frame_with_something_written_on_it_is_changed_in_place_as_it_is_without(home, step, mode):
+    def function(f):
+        f.loc[f.v > 1, "v"] = 1
+        return f
+
+    seen = []
+    with pd.option_context("mode.copy_on_write", mode):
+        for each in (function, step(function)):
+            frame = pd.DataFrame({"v": [1, 2, 3]})
+            frame.attrs["source"] = "x"
+            column = frame["v"].to_numpy()
+            with warnings.catch_warnings(record=True) as told:
+                warnings.simplefilter("always")
+                each(frame)
+            seen.append((column.tolist(), [str(each.message) for each in told]))
+    assert seen[0] == seen[1] == ([1, 1, 1], [])
+
+
+@pytest.mark.skipif(pd.__version__ >= "3", reason="there texts are always taken for such")
+@pytest.mark.parametrize("by", ["k", ["k", "v"]])
+def test_keys_that_are_objects_are_not_taken_for_texts(home, by):
+    def function(f):
+        return f.groupby(by, dropna=False).n.sum().reset_index()
+
+    frame = pd.DataFrame({"k": pd.Series(["a", None, "b"] * 3, dtype=object), "v": [1, 2, 3] * 3, "n": range(9)})
+    with pd.option_context("future.infer_string", True), warnings.catch_warnings():
+        warnings.simplefilter("error")
+        actors.groups(function, by=by)(frame)
+    assert ended() == "told"
 
 
 # ---- how loggers are set --------------------------------------------------------------------------------------
