@@ -6,7 +6,7 @@ import logging
 import os
 import threading
 import time
-from collections.abc import Collection, Hashable, Iterable, Mapping
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from types import TracebackType
 from typing import Any, final
 
@@ -140,7 +140,17 @@ class Actor:
         """It is done: what it said is kept, whole. What it contains and what has not committed is dropped. Raises ActorError the second time, StoreError."""
         with self._alone:
             self._go_on("committed")
-            self._commit(self._log.inputs.closed(self._read), self._log.outputs.closed(self._written), self._log.associations(), (), "")
+            self._commit_log(())
+
+    def commit_with(self, reads: Sequence[str], writes: Sequence[str], incomplete: Sequence[str], untold: Callable[[Sequence[str]], str]) -> None:
+        """Commit what calls said, and of these files (by their absolute paths) those of which they said nothing, as wholes: each that was written was made of all inputs.
+
+        ``untold`` says so of these, if there are any.
+        """
+        with self._alone:
+            self._go_on("committed")
+            found = self._log.whole(reads, writes)
+            self._commit_log((*incomplete, *([untold(found)] if found else ())))
 
     def commit_as(self, inputs: Items, outputs: Items, associations: Associations, incomplete: Iterable[str] = (), believed: str = "") -> None:
         """Commit what was found out as a whole, instead of what calls would have said one by one."""
@@ -183,6 +193,9 @@ class Actor:
             self._failed_in[extent.path] = self._told(extent, extent.stamp)
             at = Place(found.path, found.unit, int(found.positions[0]), len(found))
         self._culprits.append(ActorCulprit(number if number >= 0 else None, look, output, text, self.id, at))
+
+    def _commit_log(self, incomplete: tuple[str, ...]) -> None:
+        self._commit(self._log.inputs.closed(self._read), self._log.outputs.closed(self._written), self._log.associations(), incomplete, "")
 
     def _commit(self, inputs: Items, outputs: Items, associations: Associations, incomplete: tuple[str, ...], believed: str) -> None:
         # Said once that it is over, also if it cannot be written: half of it would be written the second time.

@@ -10,6 +10,7 @@ from typing import Any, Final
 import numpy as np
 
 from bigdebug.actors.associations import Intervals
+from bigdebug.actors.columns import Column
 from bigdebug.actors.items import Items
 from bigdebug.actors.kinds import DataType
 from bigdebug.actors.places import NOWHERE, RUN, Place, Places, checked
@@ -115,6 +116,7 @@ class Log:
         self._tags: dict[Hashable, int] = {ANY: 0}
         self._tagsets: dict[Sequence[int], int] = {(0,): 0}
         self._sets: dict[Hashable, int] = {ANY: 0}
+        self._of_all = 0  # of the last outputs, so many are made of all inputs
 
     def add_input(self, item: Any, tag: Hashable, at: Place | None) -> None:
         digest, at = self.inputs.prepared(item, at)
@@ -153,8 +155,24 @@ class Log:
         self._events.append(event)
         side.note(digest, at)
 
+    def whole(self, reads: Sequence[str], writes: Sequence[str]) -> list[str]:
+        """Files of which no item was told, as one item each: those that were written last, made of all inputs. Which these are."""
+        taken, given = ([path for path in paths if path not in side.extents] for paths, side in ((reads, self.inputs), (writes, self.outputs)))
+        for path in taken:
+            self.lone(Place.whole(path))
+        for path in given:
+            self.outputs.know(at := Place.whole(path))
+            self.outputs.note(None, at)
+        self._of_all += len(given)
+        return [*taken, *given]
+
     def associations(self) -> Intervals:
-        return reconstructed(np.array(self._events, np.int64), list(self._tagsets))
+        found = reconstructed(np.array(self._events, np.int64), list(self._tagsets))
+        if not self._of_all:
+            return found
+        last, most = len(found.members), len(found.members) + self.inputs.count
+        added = (np.arange(self.outputs.count - self._of_all, self.outputs.count), np.full(self._of_all, last), np.full(self._of_all, most), np.arange(self.inputs.count))
+        return Intervals(*(Column.of(np.concatenate((column.array, more))) for column, more in zip((found.outputs, found.starts, found.stops, found.members), added)))
 
     def _set(self, tag: Any) -> int:
         """The number of a set of tags: of those in a set, or of the one."""

@@ -21,6 +21,7 @@ from bigdebug.errors import ActorError
 from bigdebug.shown import counted
 from bigdebug.store.paths import mode_of
 from bigdebug.trace.across.located import Extent, Unit
+from bigdebug.trace.across.paths import short
 
 Path = str | os.PathLike[str]
 Lineage = Literal["whole", "lines", "filter", "content", "protocol"]
@@ -33,7 +34,7 @@ def program(
     """Run a program as ``subprocess.run`` does, as a step. ``stdin`` and ``stdout`` are paths of files, which it reads and writes as well.
 
     ``lineage`` is what is known of it: "lines", that its n-th line was made of the n-th; "filter", that it leaves out lines (grep, head, uniq), the others in their order (both of several files one behind the other, as ``reads`` and ``writes`` have them);
-    "content", that each line was there before, in any order (sort, shuf, tac, sort -u): which of equal lines it was cannot be known, so it counts as made of all of these, and a note of what is asked of it says so; "protocol", that it says itself what it made of what (see ``protocol``); "whole", nothing: then each file was made of all files. What was promised is
+    "content", that each line was there before, in any order (sort, shuf, tac, sort -u): which of equal lines it was cannot be known, so it counts as made of all of these, and a note of what is asked of it says so; "protocol", that it says itself what it made of what (see ``protocol``; files of which it says nothing are traced as wholes); "whole", nothing: then each file was made of all files. What was promised is
     looked for in the files afterwards, which takes a second or so for a million lines; if it is not so, the files are traced as wholes, and it is said. Raises
     CalledProcessError if the program fails and ``check`` is on; off, a status is no failure to whoever calls it (``diff``), and a note tells of it.
     """
@@ -55,7 +56,7 @@ def program(
         if done.returncode and (check or lineage == "protocol"):
             actor.abandon(f"it ended with status {done.returncode}")
         elif lineage == "protocol":
-            _commit_said(actor, said, options.get("cwd"))
+            files.commit_said(actor, called, said, options.get("cwd"))
         else:
             ended = [f"{called} ended with status {done.returncode}: what it wrote may not be all that it was to write"] if done.returncode else []
             files.commit(actor, called, ended)
@@ -95,8 +96,8 @@ class _Files:
 
     def commit(self, actor: Steady, name: str, notes: Sequence[str]) -> None:
         """Find what was promised in the files, and commit that, or the files as wholes. ``notes`` are told with it."""
-        written = [path for path in self._given if mode_of(path)]
-        why = [*notes, *(f"{name} did not write {path}" for path in self._given if path not in written)]
+        written, missing = self._written(name)
+        why = [*notes, *missing]
         if self._lineage == "whole":
             self._commit_wholes(actor, written, [*why, f"{name} is traced file by file: each was made of all that it read"])
             return
@@ -113,6 +114,24 @@ class _Files:
         take = Stamper()
         outputs = rows_of([Extent(path, Unit.LINE, "text", stamp=take(path)) for path in written], [len(each.bare) for each in after])
         actor.commit_as(inputs, outputs, associations, tuple(why))
+
+    def commit_said(self, actor: Steady, name: str, said: str, folder: Path | None) -> None:
+        """Commit what the program said, and the files of which it said nothing as wholes; that it said what cannot be is logged, and kept."""
+        if actor.actor is None:
+            return
+        try:
+            say(actor.actor, said, folder)
+        except ActorError as wrong:
+            actor.abandon(wrong)
+            actor.warn(wrong)
+            return
+        written, why = self._written(name)
+        actor.commit_with(self._taken, written, why, lambda paths: f"{name} said nothing of {', '.join(map(short, paths))}: what it wrote of these was made of all that it read")
+
+    def _written(self, name: str) -> tuple[list[str], list[str]]:
+        """The files that are there; and that others were not written."""
+        written = [path for path in self._given if mode_of(path)]
+        return written, [f"{name} did not write {path}" for path in self._given if path not in written]
 
     def _commit_wholes(self, actor: Steady, written: Sequence[str], why: Sequence[str]) -> None:
         inputs = rows_of([Extent(path, Unit.WHOLE, stamp=self._stamps[path]) for path in self._taken], [1] * len(self._taken))
@@ -142,19 +161,6 @@ def _run(argv: Sequence[Path], stdin: Path | None, stdout: Path | None, options:
         out = None if stdout is None else files.enter_context(open(os.path.join(base, stdout), "wb"))
         done: subprocess.CompletedProcess[Any] = subprocess.run([os.fspath(each) for each in argv], check=False, stdin=given, stdout=out, **options)
     return done
-
-
-def _commit_said(actor: Steady, said: str, folder: Path | None) -> None:
-    """Commit what the program said; that it said what cannot be is logged, and kept."""
-    if actor.actor is None:
-        return
-    try:
-        say(actor.actor, said, folder)
-    except ActorError as wrong:
-        actor.abandon(wrong)
-        actor.warn(wrong)
-        return
-    actor.commit()
 
 
 def _paths(some: Path | Iterable[Path], one: Path | None, folder: Path | None) -> list[str]:

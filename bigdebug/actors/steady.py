@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 from bigdebug.actors.actor import Actor, Home, register
@@ -46,12 +46,12 @@ class Steady:
         if self.actor is not None:
             self.actor.fail_at(number, error, places)
 
-    def commit(self) -> None:
-        """Commit what calls said; a StoreError is logged."""
+    def commit_with(self, reads: Sequence[str], writes: Sequence[str], incomplete: Sequence[str], untold: Callable[[Sequence[str]], str]) -> None:
+        """Commit what calls said, and files of which they said nothing; a StoreError is logged."""
         if self.actor is None:
             return
         try:
-            self.actor.commit()
+            self.actor.commit_with(reads, writes, incomplete, untold)
         except StoreError as problem:
             self.warn(problem)
 

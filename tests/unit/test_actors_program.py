@@ -353,6 +353,26 @@ def test_what_is_no_call_is_named_by_its_line_and_the_program_has_done_its_work(
     assert "Line 2" in caplog.text
 
 
+def test_files_of_which_a_program_says_nothing_are_traced_as_wholes(source, tmp_path):
+    (tmp_path / "more").write_text("m\n")
+    actors.program(["sh", "-c", "tr a-z A-Z < in.txt > out.txt"], reads=["in.txt", "more"], writes=["out.txt", "none"], lineage="protocol", cwd=tmp_path)
+    (step,) = actors.steps()
+    assert told(step.backward([Located.of(str(tmp_path / "out.txt"), Unit.WHOLE, [0])])) == {str(source): [0], str(tmp_path / "more"): [0]}
+    assert told(step.forward([Located.of(str(tmp_path / "more"), Unit.WHOLE, [0])])) == {str(tmp_path / "out.txt"): [0]}
+    assert step.incomplete == (f"sh did not write {tmp_path / 'none'}", "sh said nothing of in.txt, more, out.txt: what it wrote of these was made of all that it read")
+
+
+def test_of_two_files_of_which_a_program_tells_one_the_other_is_made_of_all_that_it_read(source, tmp_path):
+    said = [{"reset": True}, {"capture": [{"file": "in.txt", "line": 2}, {"file": "one", "line": 0}]}, {"input": {"file": "in.txt", "line": 4}}, {"output": {"file": "one", "line": 1}}, {"reset": True}]
+    program = f"import os; open('one', 'w').write('x\\ny\\n'); open('two', 'w').write('z'); open(os.environ['BIGDEBUG_ACTOR'], 'w').write({chr(10).join(map(json.dumps, said))!r})"
+    actors.program([sys.executable, "-c", program], reads="in.txt", writes=["one", "two"], lineage="protocol", cwd=tmp_path, name="told")
+    (step,) = actors.steps()
+    assert [back(step, tmp_path / "one", n) for n in range(2)] == [{str(source): [2]}, {str(source): [4]}]
+    assert told(step.backward([Located.of(str(tmp_path / "two"), Unit.WHOLE, [0])])) == {str(source): [2, 4]}
+    assert told(step.forward(asked(source, 2))) == {str(tmp_path / "one"): [0], str(tmp_path / "two"): [0]}
+    assert step.incomplete == ("told said nothing of two: what it wrote of these was made of all that it read",)
+
+
 def test_a_program_that_says_nothing_made_nothing(tmp_path):
     actors.program(["true"], lineage="protocol")
     (step,) = actors.steps()
