@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bigdebug.actors.actor import Home
-from bigdebug.actors.associations import Pairs, one_to_one
+from bigdebug.actors.associations import Pairs, Unknown, one_to_one
+from bigdebug.actors.caller import called_for
 from bigdebug.actors.columns import Column
 from bigdebug.actors.files import runs_of
 from bigdebug.actors.frames import all_inputs, given
@@ -29,7 +30,7 @@ def merge(left: pd.DataFrame, right: pd.DataFrame, how: Any = "inner", on: Any =
 
     options.update(how=how, on=on)
     if not (isinstance(left, (pd.DataFrame, pd.Series)) and isinstance(right, (pd.DataFrame, pd.Series))):
-        return pd.merge(left, right, **options)
+        return called_for(pd.merge, left, right, **options)
     frames = [frame.to_frame() if frame.ndim == 1 else frame for frame in (left, right)]
     for frame in frames:
         if frame.columns.nlevels > 1 or any(mark in frame.columns for mark in _MARKS):
@@ -37,14 +38,30 @@ def merge(left: pd.DataFrame, right: pd.DataFrame, how: Any = "inner", on: Any =
     inputs, why = all_inputs([left, right], lambda items: _handed_on(items, home))
     with steady(name, PANDAS, home) as actor:
         marked = [_marked(frame, mark) for frame, mark in zip(frames, _MARKS)]
-        joined = marked[0].merge(marked[1], **options)
+        joined = _joined(marked, options)
+        if joined is None:
+            joined = called_for(pd.merge, left, right, **options)  # which raises what pandas does of the frames themselves
+            why = (*why, unmarked := f"{name} has no lineage: pandas does not join the frames with the numbers of their rows beside")
+            given(actor, joined, inputs, Unknown(unmarked), why)
+            return joined
         of_left, of_right = (_numbers(joined.pop(mark).to_numpy()) for mark in _MARKS)
         columns = _columns(left, right, options, list(joined.columns))
         if columns is None:
-            joined = pd.merge(left, right, **options)
+            joined = called_for(pd.merge, left, right, **options)
         else:
             joined.columns = columns
         given(actor, joined, inputs, Pairs(of_left, of_right, len(left)), why)
+    return joined
+
+
+def _joined(marked: list[pd.DataFrame], options: dict[str, Any]) -> pd.DataFrame | None:
+    """The frames as they are joined; None where that raises, for what it says may count the column of numbers."""
+    try:
+        joined: pd.DataFrame = called_for(marked[0].merge, marked[1], **options)
+    except Exception as error:
+        if from_outside(error):
+            raise
+        return None
     return joined
 
 
@@ -67,7 +84,7 @@ def _columns(left: Any, right: Any, options: dict[str, Any], labels: list[Any]) 
 
     keys = {name: _none_of(options[name]) for name in ("on", "left_on", "right_on") if options.get(name) is not None}
     try:
-        columns = pd.merge(_without_rows(left), _without_rows(right), **{**options, **keys}).columns
+        columns = called_for(pd.merge, _without_rows(left), _without_rows(right), **{**options, **keys}).columns
         return columns if list(columns) == labels else None
     except Exception as error:  # pandas' own; of the frames themselves it raises what it does
         if from_outside(error):

@@ -498,6 +498,44 @@ def switching():
     sys.setswitchinterval(before)
 
 
+CALLS = {
+    "read_csv": lambda of, path: of.read_csv(path, parse_dates=["d"], infer_datetime_format=True),
+    "merge": lambda of, path: of.merge(pd.DataFrame({"k": [1, 2]}), pd.DataFrame({"k": [1.5, 2.0]}), on="k"),
+}
+
+
+@pytest.mark.skipif(pd.__version__ >= "3", reason="what pandas 2 warns of")
+@pytest.mark.parametrize("call", ["read_csv", "merge"])
+def test_what_pandas_warns_of_is_said_of_the_line_that_called_the_step(home, tmp_path, call):
+    (tmp_path / "in.csv").write_text("d,v\n2024-01-01,1\n")
+    seen = []
+    for of in (pd, actors):
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("default")
+            for _ in range(2):
+                CALLS[call](of, tmp_path / "in.csv")
+        seen.append([(each.filename, each.lineno, str(each.message)) for each in told])
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            warnings.filterwarnings("error", module=__name__.replace(".", r"\."))
+            with pytest.raises(Warning):
+                CALLS[call](of, tmp_path / "in.csv")
+    assert seen[0] == seen[1]
+    assert {name for name, *_ in seen[0]} == {__file__}
+
+
+def test_what_pandas_refuses_of_a_merge_is_said_of_the_frames_themselves(home):
+    one = pd.DataFrame({"k": [1, 2], "a": [1, 2]}).set_flags(allows_duplicate_labels=False)
+    said = []
+    for merge in (pd.merge, actors.merge):
+        with pytest.raises(ValueError, match="duplicates") as refused:
+            merge(one, pd.DataFrame(one), on="k", suffixes=("_x", "_x"))
+        assert refused.value.__context__ is None
+        said.append(str(refused.value))
+    assert said[0] == said[1]
+    assert "DuplicateLabelError" in str(actors.steps()[-1].incomplete)
+
+
 def test_a_merge_of_many_columns_that_were_put_in_one_by_one_warns_of_nothing(home):
     many = pd.DataFrame({"k": range(3)}, index=["x", "x", "y"]).rename_axis(columns="names")
     for n in range(99):
