@@ -1,17 +1,19 @@
-"""Beside: what a function reads besides its records: files that it opens, and frames of other steps that it holds. What it makes is made of these, too, and nobody knows of which rows."""
+"""Beside: what a function reads besides its records: files that it opens, or holds open, and frames of other steps that it holds. What it makes is made of these, too, and nobody knows of which rows."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
 from functools import partial
+from gc import get_referents
 from itertools import islice
-from types import FunctionType, MethodType
+from types import FunctionType, GeneratorType, MethodType
 from typing import Any
 
-from bigdebug.actors.codes import library, reads_named
+from bigdebug.actors.codes import library
 from bigdebug.actors.frames import FRAMES
 from bigdebug.actors.named import named
+from bigdebug.actors.readers import readers, reads_of
 from bigdebug.actors.shared import filled
 from bigdebug.trace.across.located import ITEMS
 
@@ -31,14 +33,18 @@ class Beside:
         self._read[repr(os.path.basename(path))] = None
 
     def remembers(self, function: Any) -> None:
-        """Look at all that a function remembers which is not tried: nobody hears what that reads, so functions are noted whose code names what reads."""
+        """Look at all that a function, or an argument of one, remembers which is not tried: nobody hears what that reads, so functions are noted whose code names what reads."""
         for value in _remembered(function):
             self.holds(value, heard=True)
 
     def holds(self, value: Any, heard: bool = False) -> None:
-        """It holds something, by an argument or by what it remembers; frames of steps are noted, and functions whose code names what Python does not tell of when it reads, or also what is ``heard`` of in a trial."""
+        """It holds something, by an argument or by what it remembers; frames of steps and open files are noted, and functions whose code names what Python does not tell of when it reads, or also what is ``heard`` of in a trial."""
         if isinstance(value, FunctionType):
-            self._calls |= reads_named(value.__code__, heard)
+            self._calls |= readers(value.__code__, value.__globals__, heard)
+        elif isinstance(value, GeneratorType) and value.gi_frame is not None:
+            self._calls |= readers(value.gi_code, value.gi_frame.f_globals, heard)
+        if file := reads_of(value):
+            self._read[file] = None
         for path in FRAMES.paths(value):
             self._read["a frame that a step gave" if path.startswith(ITEMS) else repr(os.path.basename(path))] = None
 
@@ -51,7 +57,7 @@ class Beside:
 
 
 def _remembered(function: Any) -> Iterator[Any]:
-    """What a function remembers, itself first: by its variables, its defaults, the globals that its code names, and what is in these; of packages that are installed, nothing further."""
+    """What a function remembers, itself first: by its variables, its defaults, the globals that its code names, and what is in these, iterators among them, of which none is asked for anything; of packages that are installed, nothing further."""
     todo, seen = [function], set[int]()
     while todo and len(seen) < _MOST:
         value = todo.pop()
@@ -75,5 +81,7 @@ def _within(value: Any) -> Iterator[Any]:
         yield from (value.func, *value.args, *value.keywords.values())
     elif type(value) in (dict, list, tuple, set, frozenset):
         yield from value.values() if type(value) is dict else value
+    elif hasattr(type(value), "__next__") and library(type(value).__module__):
+        yield from get_referents(value)
     elif not isinstance(value, type) and not library(type(value).__module__):
         yield from getattr(value, "__dict__", {}).values()

@@ -1,4 +1,4 @@
-"""Codes: whose code something is, and which names say that it reads, writes or reaches what no copy can have."""
+"""Codes: whose code something is, and which names say that it writes or reaches what no copy can have."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import sys
 import sysconfig
 from collections.abc import Iterator
 from importlib.util import find_spec
-from itertools import chain
 from types import CodeType
 from typing import Any
 
@@ -26,18 +25,6 @@ UNHEARD = frozenset((
     "sink_parquet", "sink_csv", "sink_ipc", "sink_ndjson", "write", "pwrite", "writev", "pwritev", "sendfile", "copy_file_range", "mkfifo", "mknod",
 ))
 """What writes or connects without Python's telling: functions of Arrow and the like, which do so in C, and of Python's ``os``. ``write`` is so only by itself: files have it, too, and tell."""
-
-READING = frozenset((
-    "read_parquet", "read_feather", "read_orc", "read_table", "read_hdf", "read_ipc", "read_delta", "read_sql", "read_sql_query", "read_sql_table", "to_table", "memory_map",
-    "ParquetFile", "ParquetDataset", "open_input_file", "open_input_stream", "scan_parquet", "scan_csv", "scan_ipc", "scan_ndjson", "scan_delta",
-))
-"""What may read a file, or another program, without Python's telling."""
-
-HEARD = frozenset((
-    "open", "read_text", "read_bytes", "read_csv", "read_fwf", "read_json", "read_excel", "read_pickle", "read_html", "read_xml", "read_stata", "read_sas", "read_spss", "load", "loadtxt",
-    "genfromtxt", "fromfile", "urlopen",
-))
-"""What reads a file, or asks another machine, and is heard of where a function is tried."""
 
 LIVE = ("py4j", "pyspark", "matplotlib.pyplot", "atexit", "signal")
 """Packages and modules whose objects and functions stand for others elsewhere: in Spark, in a figure that is drawn, in what happens to the process."""
@@ -62,11 +49,6 @@ class Untried(Exception):
     def at(self, name: str) -> Untried:
         """The same, with the name of what holds it; the innermost name is kept."""
         return self if self._name else Untried(self._why, name)
-
-
-def reads_named(code: CodeType, heard: bool) -> frozenset[str]:
-    """What a code names that may read a file: unheard, or also what is ``heard`` of in a trial. Takes a microsecond."""
-    return (READING | HEARD if heard else READING).intersection(chain.from_iterable(each.co_names for each in codes_in(code)))
 
 
 def codes_in(code: CodeType) -> Iterator[CodeType]:

@@ -1,7 +1,18 @@
 """Actors in a pipeline: lineage runs through frames, generators, programs and linked actors, from file to file, both ways."""
 
-from contextlib import suppress
+import csv
+import fileinput
+import gzip
+import io
+import linecache
+import os
+import sqlite3
+import subprocess
+import zipfile
+from configparser import ConfigParser
+from contextlib import ExitStack, closing, suppress
 from functools import partial
+from xml.etree import ElementTree
 
 import pandas as pd
 import pytest
@@ -269,6 +280,54 @@ def test_what_a_step_reads_besides_is_told_also_where_nothing_is_tried(tmp_path)
         assert "besides its input" in actors.steps()[-1].incomplete[-1]
     plain = actors.generator(lambda lines: (len(line) for line in lines), name="plain")
     assert list(plain(["a"])) == [1]
+    assert actors.steps()[-1].incomplete == ()
+
+
+def generated(path):
+    with open(path) as file:
+        yield from file
+
+
+@pytest.mark.parametrize("way", ["argument", "reader", "mapped", "in a list", "generator", "closure", "zipped", "database", "rows"])
+def test_a_file_that_a_function_is_given_open_is_read_besides(tmp_path, way):
+    for name in ("in.txt", "other.txt"):
+        (tmp_path / name).write_text("1\n2\n")
+    with zipfile.ZipFile(tmp_path / "other.zip", "w") as archive:
+        archive.write(tmp_path / "other.txt", "other.txt")
+
+    def beside(lines, other):
+        return (f"{line.strip()}{next(other)}\n" for line in lines)
+
+    with ExitStack() as files:
+        handle, archive = files.enter_context(open(tmp_path / "other.txt")), files.enter_context(zipfile.ZipFile(tmp_path / "other.zip"))
+        database = files.enter_context(closing(sqlite3.connect(tmp_path / "other.db")))
+        database.execute("create table t as select 1")
+        given = {"argument": handle, "reader": csv.reader(handle), "mapped": map(str.strip, handle), "generator": generated(tmp_path / "other.txt"), "zipped": archive.open("other.txt")}
+        if way in given:
+            actors.lines(beside)(tmp_path / "in.txt", tmp_path / "out.txt", given[way])
+        elif way == "rows":
+            actors.rows(lambda f: f.assign(n=[next(handle) for _ in range(len(f))]), check=False)(pd.DataFrame({"k": [1, 2]}))
+        else:
+            held = {"in a list": [handle], "closure": handle, "database": database}[way]
+            actors.lines(lambda lines: [f"{line.strip()}{held is None}\n" for line in lines], name="closure")(tmp_path / "in.txt", tmp_path / "out.txt")
+        written = files.enter_context(open(tmp_path / "log.txt", "w"))
+        step = actors.steps()[-1]
+        actors.lines(lambda lines: (written.write(line) and line for line in lines), name="writes")(tmp_path / "in.txt", tmp_path / "out2.txt")
+    assert any("besides its input" in note for note in step.incomplete), step.incomplete
+    assert actors.steps()[-1].incomplete == ()
+
+
+@pytest.mark.parametrize("reads", [
+    lambda path: list(fileinput.input(path)), lambda path: linecache.getlines(str(path)), lambda path: subprocess.check_output(["cat", str(path)], text=True).split(),
+    lambda path: os.popen(f"cat {path}"), lambda path: zipfile.ZipFile(path).namelist(), lambda path: gzip.GzipFile(path, "rb"), lambda path: io.FileIO(path, "r"),
+    lambda path: ElementTree.parse(path).getroot(), lambda path: ConfigParser().read(path), lambda path: sqlite3.connect(path).execute("select 1"),
+], ids=["fileinput", "linecache", "subprocess", "popen", "zip", "gzip", "io", "xml", "configuration", "database"])
+def test_what_reads_a_file_by_other_names_is_told(tmp_path, reads):
+    called = actors.generator(lambda records: ((each, reads) for each in records), name="reads")
+    assert len(list(called([1, 2]))) == 2
+    assert "which may read a file besides its input" in actors.steps()[-1].incomplete[-1]
+    plain = actors.generator(lambda records: (ElementTree.fromstring(f"<a>{each}</a>").text for each in records), name="plain")
+    assert list(plain([1])) == ["1"]
     assert actors.steps()[-1].incomplete == ()
 
 
