@@ -24,6 +24,7 @@ from bigdebug.actors.passed import by_hand
 from bigdebug.actors.places import NOWHERE, Places
 from bigdebug.actors.promises import NOT_TRIED
 from bigdebug.actors.reconstructed import INPUT, KINDS, OUTPUT, reconstructed
+from bigdebug.actors.room import Known
 from bigdebug.actors.steady import Steady
 from bigdebug.actors.tried import Trial
 from bigdebug.errors import ActorError
@@ -59,14 +60,14 @@ class Promise:
 class Capture:
     """One call of a generator: its outputs, and afterwards what they were made of."""
 
-    def __init__(self, function: Transform, promise: Promise, name: str, arguments: Arguments) -> None:
+    def __init__(self, function: Transform, promise: Promise, name: str, arguments: Arguments, known: Known) -> None:
         self.name = name
         self.given: Any = iter(())
         """The outputs, as they come."""
         self._function = function
         self._promise = promise
         self._arguments = arguments
-        self._trial = Trial(function, arguments) if promise.each and promise.check and not being_tried() else None
+        self._trial = Trial(function, arguments, known) if promise.each and promise.check and not being_tried() else None
         self._beside = Beside() if self._trial is None else self._trial.beside
         self._tags = Tags()
         self._paired = Paired(note_inputs=promise.each)

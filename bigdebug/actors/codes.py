@@ -48,7 +48,12 @@ class Untried(Exception):
 
     def at(self, name: str) -> Untried:
         """The same, with the name of what holds it; the innermost name is kept."""
-        return self if self._name else Untried(self._why, name)
+        return self if self._name else type(self)(self._why, name)
+
+    @property
+    def named(self) -> bool:
+        """Whether it is by what the function remembers, and not by what it is given."""
+        return bool(self._name)
 
 
 def codes_in(code: CodeType) -> Iterator[CodeType]:

@@ -20,6 +20,7 @@ from bigdebug.actors.decorated import Decorated, decorated, name_of
 from bigdebug.actors.frames import all_inputs, given, size
 from bigdebug.actors.owners import GroupOwners, RowOwners
 from bigdebug.actors.promises import NOT_TRIED, Broken, Owners, Probe, believed, kept, probed, telling
+from bigdebug.actors.room import Known
 from bigdebug.actors.steady import PANDAS, steady
 from bigdebug.errors import ActorError
 
@@ -68,6 +69,7 @@ class FrameFunction(Decorated):
         self._check = check
         self._name = name or name_of(function)
         self._home = home
+        self._known = Known()
 
     def called(self, bound: int, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """What the function gives, of a frame that its first parameter gets."""
@@ -104,8 +106,10 @@ class FrameFunction(Decorated):
                 seen = self._see(frame)
             if not self._check:
                 return seen, [], ""
+            self._known.check()
             return seen, probed(frame, seen, self._trial(arguments, beside), beside.opens), ""
         except Untried as why:
+            self._known.learn(why)
             return seen, [], why.note
         except Broken as promise:
             return None, [], str(promise)

@@ -22,6 +22,7 @@ from bigdebug.actors.codes import library
 from bigdebug.actors.decorated import Decorated, decorated, name_of
 from bigdebug.actors.handed import handed
 from bigdebug.actors.looks import ONLY_ITERATORS, is_iterable
+from bigdebug.actors.room import Known
 from bigdebug.actors.steady import GENERATOR, Steady, steady
 from bigdebug.actors.tried import first_of
 
@@ -62,6 +63,7 @@ class GeneratorFunction(Decorated):
         self._promise = promise
         self._name = name or name_of(function)
         self._home = home
+        self._known = Known()
 
     def called(self, bound: int, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """What the function gives, of the records that its first parameter gets. It is called now, as without; of a generator function, that runs nothing yet."""
@@ -72,7 +74,7 @@ class GeneratorFunction(Decorated):
                 log.warning("bigdebug: a step is not captured: %s was called without records for its first parameter", self._name)
             return result
         arguments, records = found
-        capture = Capture(self._function, self._promise, self._name, arguments)
+        capture = Capture(self._function, self._promise, self._name, arguments, self._known)
         begun = _begun(capture, records, self._home)
         if inspect.isgeneratorfunction(self._function):
             plain, made = capture.calls(records), _passing(capture, begun)

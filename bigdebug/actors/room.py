@@ -15,6 +15,23 @@ class NoRoom(Untried):
     """There is too much to be copied."""
 
 
+class Known:
+    """What calls of a step found out: that there is too much to be copied of what its function remembers. Then no later one begins with that, which takes a second each time."""
+
+    def __init__(self) -> None:
+        self._why: NoRoom | None = None
+
+    def check(self) -> None:
+        """Raises NoRoom where an earlier call found that there is none."""
+        if self._why is not None:
+            raise NoRoom(str(self._why)) from None
+
+    def learn(self, why: Untried) -> None:
+        """It was not tried."""
+        if isinstance(why, NoRoom) and why.named:
+            self._why = why
+
+
 class Room:
     """What a trial may still copy."""
 

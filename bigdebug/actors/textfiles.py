@@ -22,6 +22,7 @@ from bigdebug.actors.decorated import Decorated, decorated, name_of
 from bigdebug.actors.files import local, rows_of
 from bigdebug.actors.items import Items
 from bigdebug.actors.places import RUN, Places
+from bigdebug.actors.room import Known
 from bigdebug.actors.stamping import stamping
 from bigdebug.actors.steady import GENERATOR, steady
 from bigdebug.errors import ActorError
@@ -58,6 +59,7 @@ class LinesFunction(Decorated):
         self._encoding = encoding
         self._name = name or name_of(function)
         self._home = home
+        self._known = Known()
 
     def signature(self) -> Signature:
         """That of the function, which takes two files where it takes lines."""
@@ -75,7 +77,7 @@ class LinesFunction(Decorated):
             files.append(named.pop(each))
         source, target = files
         sources = [source] if isinstance(source, (str, os.PathLike)) else list(source)
-        capture = Capture(self._function, self._promise, self._name, Arguments(args[:bound], args[bound + 2 :], named))
+        capture = Capture(self._function, self._promise, self._name, Arguments(args[:bound], args[bound + 2 :], named), self._known)
         _call(capture, self._home, [local(each) for each in sources], local(target), self._encoding)
 
 

@@ -24,7 +24,7 @@ from bigdebug.actors.codes import Untried, library
 from bigdebug.actors.fixed import all_atoms
 from bigdebug.actors.looks import Looks
 from bigdebug.actors.promises import MOST_SECONDS, Broken
-from bigdebug.actors.room import MOST_BYTES, NoRoom, Room
+from bigdebug.actors.room import MOST_BYTES, Known, NoRoom, Room
 from bigdebug.actors.shared import tells
 from bigdebug.outside import from_outside, said
 from bigdebug.shown import shown
@@ -56,8 +56,9 @@ def first_of(records: Iterable[Any]) -> list[Any] | None:
 class Trial:
     """Before it is called, a copy of the function has copies of the first records, each of them alone; afterwards it is seen whether it gave the same of them among all."""
 
-    def __init__(self, function: Callable[..., Iterable[Any]], arguments: Arguments) -> None:
+    def __init__(self, function: Callable[..., Iterable[Any]], arguments: Arguments, known: Known) -> None:
         self._function = function
+        self._known = known
         self._arguments = arguments
         self._alone: list[list[Any]] = []
         self._given: list[list[Any]] = []
@@ -81,12 +82,14 @@ class Trial:
             return
         until = perf_counter() + MOST_SECONDS
         try:
+            self._known.check()
             with aside(self.beside.opens):
                 copied = partial(self._copied, Copies(self.beside.holds))
                 self._try_first(copied, some[:FIRST], until)
                 if not self.believed:
                     self._try_late(some)
         except Untried as why:
+            self._known.learn(why)
             self.believed = why.note
         except Broken as promise:
             self._why = str(promise)

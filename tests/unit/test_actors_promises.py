@@ -15,6 +15,7 @@ import pytest
 
 from bigdebug import actors
 from bigdebug.actors import among, promises, tried
+from bigdebug.actors.apart import Apart
 from bigdebug.actors.owners import GroupOwners
 from bigdebug.actors.promises import probed
 
@@ -487,6 +488,30 @@ def test_late_records_that_cannot_be_tried_are_believed(home):
     large = [np.zeros(1 << 20) for _ in range(12)]
     assert len(list(actors.generator(lambda records: (each.sum() for each in records), each=True)(large))) == 12
     assert actors.steps(home)[-1].believed == "what was promised was tried on 8 of 12 records"
+
+
+def test_what_is_too_much_to_copy_is_found_once(home, monkeypatch):
+    """A step in a loop over small files: to begin to copy what its function remembers takes a second each time."""
+    people = {n: [n] for n in range(200_000)}
+    copied = []
+    of = Apart.of
+    monkeypatch.setattr(Apart, "of", lambda apart, value: (copied.append(1), of(apart, value))[1])
+    frame = pd.DataFrame({"a": range(30)})
+    looked_up, named = actors.rows(lambda f: f.assign(n=[people[each][0] for each in f.a])), actors.generator(lambda records: (people[each][0] for each in records), each=True)
+    for step, given in ((looked_up, frame), (named, [1, 2])):
+        notes = []
+        for _ in range(2):
+            copied.clear()
+            assert len(list(step(given))) in (2, 30)
+            notes.append(actors.steps(home)[-1].incomplete[-1])
+        assert notes[0] == notes[1]
+        assert "'people' is reached, and there is too much to be copied" in notes[0]
+        assert copied == []
+    passed = actors.generator(lambda records: (len(each) for each in records), each=True)
+    assert list(passed([[[n] for n in range(200_000)]])) == [200_000]
+    assert "too much" in actors.steps(home)[-1].incomplete[-1]  # of what it was given
+    assert list(passed([[1], [2, 3]])) == [1, 2]
+    assert actors.steps(home)[-1].incomplete == ()
 
 
 def test_what_a_function_reads_besides_its_records_is_told(home, tmp_path):
