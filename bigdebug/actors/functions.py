@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Iterable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -44,13 +44,13 @@ def rows(function: Function | None = None, *, check: bool = True, name: str = ""
     return decorated(function, lambda fn: FrameFunction(fn, RowOwners, check, name, home))
 
 
-def groups(function: Function | None = None, *, by: str | Sequence[str], check: bool = True, name: str = "", home: Home = None) -> Any:
+def groups(function: Function | None = None, *, by: Hashable | Iterable[Hashable], check: bool = True, name: str = "", home: Home = None) -> Any:
     """A function over a frame that makes each row of the input rows with the same values in ``by``, which the result has as columns or in its index.
 
     Else as ``rows``.
     """
-    names = [by] if isinstance(by, str) else list(by)
-    if not names or not all(isinstance(each, str) for each in names):
+    names = list(by) if isinstance(by, Iterable) and not isinstance(by, (str, bytes)) else [by]
+    if not names or not all(isinstance(each, Hashable) and each is not None for each in names):
         raise ActorError("Rows are grouped by one column or more", value=by, remedy='Name them: @actors.groups(by="city").')
     return decorated(function, lambda fn: FrameFunction(fn, partial(GroupOwners, by=names), check, name, home))
 

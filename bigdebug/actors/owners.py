@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -104,23 +104,22 @@ class GroupOwners:
     close = 1e-13
     """Sums of the same numbers may round differently among others."""
 
-    def __init__(self, frame: pd.DataFrame, by: Sequence[str]) -> None:
+    def __init__(self, frame: pd.DataFrame, by: Sequence[Hashable]) -> None:
         """Raises Broken where the frame has no such columns."""
-        missing = [name for name in by if name not in frame.columns and name not in frame.index.names]
+        _check_once(frame, by)
+        missing = [name for name in by if name not in frame.index.names and _column(bare(frame), name) is None]
         if missing:
             raise Broken(f"its input has no column {missing[0]!r}")
-        _check_once(frame, by)
         self._frame = frame  # as above
         self._by = list(by)
         self._keys = Keys()
         self.codes = narrowest(self._keys.learnt(_columns(bare(frame), self._by)))
 
     def of(self, result: Any) -> Column:
-        names = [*getattr(result, "columns", ()), *_index_of(result).names]
-        missing = [name for name in self._by if name not in names]
+        _check_once(result, self._by)
+        missing = [name for name in self._by if name not in _index_of(result).names and _column(result, name) is None]
         if missing:
             raise Broken(f"its result has no {missing[0]!r} among its columns or the levels of its index")
-        _check_once(result, self._by)
         columns = _columns(result, self._by)
         if self._keys.same(columns):
             return Column.of(self.codes)
@@ -183,15 +182,23 @@ def _counts_up(index: Any) -> bool:
     return isinstance(index, pd.RangeIndex) and index.start == 0 and index.step == 1
 
 
-def _check_once(frame: Any, by: Sequence[str]) -> None:
+def _check_once(frame: Any, by: Sequence[Hashable]) -> None:
     several = [name for name in by if list(getattr(frame, "columns", ())).count(name) > 1]
     if several:
         raise Broken(f"several columns are called {several[0]!r}")
 
 
-def _columns(frame: Any, by: Sequence[str]) -> list[Any]:
+def _columns(frame: Any, by: Sequence[Hashable]) -> list[Any]:
     """The values that rows are grouped by, column by column."""
     import pandas as pd
 
-    columns = getattr(frame, "columns", ())
-    return [pd.Index(frame[name], dtype=frame[name].dtype) if name in columns else frame.index.get_level_values(name) for name in by]
+    found = [_column(frame, name) for name in by]
+    return [frame.index.get_level_values(name) if each is None else pd.Index(each, dtype=each.dtype) for name, each in zip(by, found)]
+
+
+def _column(frame: Any, name: Hashable) -> Any:
+    """The column of a name; of columns of several levels, the one that has nothing below it. None if there is none."""
+    if name not in getattr(frame, "columns", ()):
+        return None
+    found = frame[name]
+    return found if found.ndim == 1 else None

@@ -498,6 +498,32 @@ def switching():
     sys.setswitchinterval(before)
 
 
+CITIES = pd.DataFrame({"city": ["x", "y", "x", "z"], "amount": [1, 2, 3, 4]})
+
+
+@pytest.mark.parametrize("function", [
+    lambda f: f.groupby("city").agg({"amount": ["sum", "mean"]}), lambda f: f.groupby("city").agg({"amount": ["sum", "mean"]}).reset_index(),
+    lambda f: f.groupby("city", as_index=False).agg({"amount": ["sum", "mean"]}), lambda f: f.groupby("city").agg({"city": ["first", "size"]}),
+])
+def test_groups_with_columns_of_two_levels_have_their_key_among_them_or_in_the_index(home, function):
+    step = actors.groups(function, by="city")
+    assert_frame_equal(step(CITIES), function(CITIES))
+    assert [back(last(home), n) for n in range(3)] == [[0, 2], [1], [3]]
+
+
+@pytest.mark.parametrize("by", [0, [0], (0,), pd.Index([0])])
+def test_columns_that_are_numbers_are_grouped_by(home, by):
+    frame = CITIES.set_axis(range(2), axis=1)
+    assert_frame_equal(actors.groups(lambda f: f.groupby(0)[1].sum().reset_index(), by=by)(frame), frame.groupby(0)[1].sum().reset_index())
+    assert [back(last(home), n) for n in range(3)] == [[0, 2], [1], [3]]
+
+
+@pytest.mark.parametrize("by", [[], None, [["city"]]])
+def test_what_names_no_columns_to_group_by_is_refused(by):
+    with pytest.raises(ActorError, match="Name them"):
+        actors.groups(lambda f: f, by=by)
+
+
 CALLS = {
     "read_csv": lambda of, path: of.read_csv(path, parse_dates=["d"], infer_datetime_format=True),
     "merge": lambda of, path: of.merge(pd.DataFrame({"k": [1, 2]}), pd.DataFrame({"k": [1.5, 2.0]}), on="k"),
