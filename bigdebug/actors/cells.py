@@ -155,7 +155,7 @@ def _plain(array: Any) -> npt.NDArray[Any] | None:
         return None
     if isinstance(array, pd.arrays.NumpyExtensionArray):
         return np.asarray(array)
-    if isinstance(array, (pd.arrays.DatetimeArray, pd.arrays.TimedeltaArray)):
+    if isinstance(array, (pd.arrays.DatetimeArray, pd.arrays.TimedeltaArray, pd.arrays.PeriodArray)):  # a pickle of periods has what their offset remembers once it is asked
         return np.asarray(array.view(np.dtype("i8")))
     return None
 

@@ -342,3 +342,16 @@ def test_an_array_of_arrow_that_was_only_looked_at_is_the_same(tmp_path):
     for changed in (0, 1):
         made = [pa.DictionaryArray.from_arrays(each.indices, pa.array([value + changed for value in each.dictionary.to_pylist()], each.dictionary.type)) for each in chunks]
         assert cells.same(frame.assign(part=pd.arrays.ArrowExtensionArray(pa.chunked_array(made)))) is (changed == 0)
+
+
+@pytest.mark.parametrize("look", [repr, lambda f: f.index.freq, lambda f: f.month.dt.year, lambda f: f.loc[f.index[1] :]], ids=["shown", "freq", "year", "sliced"])
+@pytest.mark.parametrize("kind", ["M", "2D", "W-SUN"])
+def test_periods_that_were_only_looked_at_are_the_same(look, kind):
+    months = pd.period_range("2024-01", periods=3, freq=kind)
+    frame = pd.DataFrame({"month": pd.period_range("2024-01", periods=3, freq=kind), "n": range(3)}, index=months)
+    held = Cells.of(frame)
+    look(frame)
+    assert held.same(frame)
+    assert not held.same(frame.set_axis(months[::-1]))
+    assert not held.same(frame.assign(month=months + 1))
+    assert not held.same(frame.assign(month=months.asfreq("h")))
