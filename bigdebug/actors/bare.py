@@ -14,6 +14,11 @@ def bare(frame: Any) -> Any:
     return pd.DataFrame(frame, copy=False) if frame.ndim > 1 else pd.Series(frame, copy=False)
 
 
+def columns_of(frame: Any) -> list[Any]:
+    """Its columns, one by one, over the same memory. By all of them at once: to take one by its place takes pandas as long as three of these."""
+    return [column for _, column in bare(frame).copy(deep=False).items()]
+
+
 def types_of(frame: Any) -> list[Any]:
     """The types of its columns. (pandas' ``dtypes`` changes the filters of warnings for a moment, as a type by its name does: so Python tells anew what it had told once.)"""
-    return [column.dtype for _, column in bare(frame).copy(deep=False).items()]
+    return [column.dtype for column in columns_of(frame)]

@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from bigdebug.actors.alike import Close, same, same_unordered
 from bigdebug.actors.aside import aside, stopped
-from bigdebug.actors.bare import bare, types_of
+from bigdebug.actors.bare import bare, columns_of
 from bigdebug.actors.codes import Untried
 from bigdebug.actors.columns import Column
 from bigdebug.actors.rows_apart import few_of
@@ -183,10 +183,9 @@ def _equal(one: Positions, other: Positions) -> bool:
 
 def _floats(rows: Any) -> npt.NDArray[np.float64]:
     """The floats of all columns."""
-    if rows.ndim > 1:
-        found = rows.iloc[:, [i for i, kind in enumerate(types_of(rows)) if kind.kind == "f"]]
-        return np.ravel(found.to_numpy(dtype=np.float64, na_value=np.nan))
-    return np.asarray(rows.to_numpy(dtype=np.float64, na_value=np.nan) if rows.dtype.kind == "f" else np.zeros(0))
+    columns = columns_of(rows) if rows.ndim > 1 else [rows]
+    found = [np.asarray(each.to_numpy(dtype=np.float64, na_value=np.nan)) for each in columns if each.dtype.kind == "f"]
+    return np.concatenate(found) if found else np.zeros(0)
 
 
 def _length(result: Any) -> int:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from bigdebug.actors.bare import bare, types_of
+from bigdebug.actors.bare import bare, columns_of
 from bigdebug.actors.cells import fixed as fixed_cells
 from bigdebug.actors.codes import Untried
 from bigdebug.actors.fixed import all_atoms, fixed
@@ -35,23 +35,24 @@ def rows_apart(rows: Any, copy: Copy) -> Any:
     attributes = [each for each in type(rows)._metadata if not fixed(getattr(rows, each, None))]
     if attributes:  # of a class of frames, which all its frames share
         raise Untried(f"its frame has an attribute {attributes[0]!r}, which may change")
-    for name, labels in _labels(rows):
+    columns = columns_of(rows)
+    for name, labels in _labels(rows, [each.dtype for each in columns]):
         if not (all_atoms(labels) or all(map(_fixed_label, labels))):
             raise Untried(f"{name} of its frame are objects that may change")
     written, rows.attrs = copy(rows.attrs), {}
     mine = rows.copy(deep=False)  # they are no part of another frame to pandas then
     mine.columns = rows.columns.view()  # what it is called may be changed
     mine.attrs = written
-    for i, kind in enumerate(types_of(mine)):
-        if kind == np.dtype(object) and not fixed_cells(rows.iloc[:, i].to_numpy()):
-            cells = copy(rows.iloc[:, i].tolist())
-            column = np.empty(len(cells), dtype=object)
-            column[:] = cells
-            mine.isetitem(i, column)
+    for i, column in enumerate(columns):
+        if column.dtype == np.dtype(object) and not fixed_cells(column.to_numpy()):
+            cells = copy(column.tolist())
+            apart = np.empty(len(cells), dtype=object)
+            apart[:] = cells
+            mine.isetitem(i, apart)
     return mine
 
 
-def _labels(rows: Any) -> Iterable[tuple[str, list[Any]]]:
+def _labels(rows: Any, kinds: Iterable[Any]) -> Iterable[tuple[str, list[Any]]]:
     """Labels that are objects. A copy of one could not be found among those of all rows."""
     import pandas as pd
 
@@ -60,7 +61,7 @@ def _labels(rows: Any) -> Iterable[tuple[str, list[Any]]]:
             values = index.get_level_values(level)
             if values.dtype == object:
                 yield name, values.tolist()
-    for kind in types_of(rows):
+    for kind in kinds:
         if isinstance(kind, pd.CategoricalDtype) and kind.categories is not None and kind.categories.dtype == object:
             yield "categories", kind.categories.tolist()
 

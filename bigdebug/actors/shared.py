@@ -80,9 +80,9 @@ class Shared:
                 now = dict(vars(kind))
                 for name in filter(partial(self._gives, kind), now.keys() - before.keys()):
                     type.__delattr__(kind, name)
-                for name in filter(partial(self._gives, kind), before):
-                    if now.get(name) is not before[name]:
-                        type.__setattr__(kind, name, before[name])
+                other = [name for name, value in before.items() if now.get(name) is not value]  # mostly none, so it is not asked of all who may have given them
+                for name in filter(partial(self._gives, kind), other):
+                    type.__setattr__(kind, name, before[name])
             for member, before in self._enums:
                 if vars(member) != before:
                     vars(member).clear()
