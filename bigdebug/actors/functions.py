@@ -19,7 +19,7 @@ from bigdebug.actors.columns import Column
 from bigdebug.actors.decorated import Decorated, decorated, name_of
 from bigdebug.actors.frames import all_inputs, given, size
 from bigdebug.actors.owners import GroupOwners, RowOwners
-from bigdebug.actors.promises import NOT_TRIED, Broken, Owners, Probe, believed, kept, probed, telling
+from bigdebug.actors.promises import NOT_TRIED, Broken, Owners, Probe, believed, kept, may_give_all, probed, telling
 from bigdebug.actors.room import Known
 from bigdebug.actors.steady import PANDAS, steady
 from bigdebug.errors import ActorError
@@ -101,16 +101,21 @@ class FrameFunction(Decorated):
         """Who owns a row, and what copies of the function gave of a few; or why it was not tried, or, without owners, why it has no lineage."""
         if self._see is None:
             return None, [], ""
+        probes, untold = list[Probe](), ""
         try:
             with telling():
                 seen = self._see(frame)
-            if not self._check:
-                return seen, [], ""
-            self._known.check()
-            return seen, probed(frame, seen, self._trial(arguments, beside), beside.opens), ""
-        except Untried as why:
-            self._known.learn(why)
-            return seen, [], why.note
+            try:
+                if self._check:
+                    self._known.check()
+                    probes = probed(frame, seen, self._trial(arguments, beside), beside.opens)
+            except Untried as why:
+                self._known.learn(why)
+                untold = why.note
+            with telling():
+                if may_give_all(probes):
+                    seen.expect_all()
+            return seen, probes, untold
         except Broken as promise:
             return None, [], str(promise)
         finally:

@@ -40,6 +40,9 @@ class RowOwners:
             raise Broken("some of its rows have the same label in the index; reset_index before the step")
         self._counts_up = _counts_up(self._index)
 
+    def expect_all(self) -> None:
+        """Its labels, which nobody can change, are held from the beginning."""
+
     def of(self, result: Any) -> Column:
         labels = _index_of(result)
         if labels is self._index or (self._counts_up and _counts_up(labels) and len(labels) == len(self._index)):
@@ -113,7 +116,12 @@ class GroupOwners:
         self._frame = frame  # as above
         self._by = list(by)
         self._keys = Keys()
-        self.codes = narrowest(self._keys.learnt(_columns(bare(frame), self._by)))
+        codes = self._keys.learnt(_columns(bare(frame), self._by))
+        self._sizes = np.bincount(codes).astype(np.int64, copy=False)  # how many rows each group has
+        self.codes = narrowest(codes)
+
+    def expect_all(self) -> None:
+        self._keys.hold(_columns(bare(self._frame), self._by))
 
     def of(self, result: Any) -> Column:
         _check_once(result, self._by)
@@ -127,11 +135,6 @@ class GroupOwners:
         if bool((found < 0).any()):
             raise Broken(f"it gave rows with other values of {', '.join(map(str, self._by))} than any input row has")
         return Column.of(found)
-
-    @cached_property
-    def _sizes(self) -> Positions:
-        """How many rows each group has."""
-        return np.bincount(self.codes).astype(np.int64)
 
     @cached_property
     def _some(self) -> SomeGroups:

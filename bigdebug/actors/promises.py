@@ -63,6 +63,9 @@ def telling() -> Iterator[None]:
 class Owners(Protocol):
     """Who owns a row: the input row, or the group, that it is made of alone. Seen of the input before the function has it, and may change it."""
 
+    def expect_all(self) -> None:
+        """A result may have a row for each input row, in the same order: hold, before the function has the input, what tells the owners of such a one at once. Else they are found one by one."""
+
     def of(self, result: Any) -> Column:
         """The owner of each row of a result; raises Broken where one has none."""
 
@@ -119,6 +122,11 @@ def probed(frame: pd.DataFrame, owners: Owners, call: Callable[[Any], Any], read
             if perf_counter() - began > MOST_SECONDS:
                 break
     return found
+
+
+def may_give_all(probes: list[Probe]) -> bool:
+    """Whether a function may give as many rows as it gets: it did of some that it was tried on, or it was not tried."""
+    return not probes or any(_length(probe.result) == len(probe.rows) for probe in probes)
 
 
 def _each_once(chosen: Iterable[Positions]) -> list[Positions]:

@@ -8,9 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from bigdebug import actors
 from bigdebug.actors.keys import Keys
 from bigdebug.actors.owners import GroupOwners, RowOwners
 from bigdebug.actors.promises import Broken
+from bigdebug.trace.across.located import Located, Unit
 
 MANY = 5_000
 VALUES = {
@@ -121,3 +123,39 @@ def test_keys_that_are_as_they_were_are_known_as_these_and_no_others(cells):
     owners = GroupOwners(changed, ["k"])
     numbers[:] = [2, 2, 1]
     assert owners.of(pd.DataFrame({"k": numbers})).array.tolist() == [owners.codes[1], owners.codes[1], owners.codes[0]]
+
+
+class Text(str):
+    """Made of a text."""
+
+
+@pytest.mark.parametrize("rare", [None, float("nan"), pd.NA, 1, b"a", ("a",), Text("a"), Text("rare"), "a\0b", "\ud800", ""])
+def test_one_other_object_among_texts_has_the_number_that_pandas_gives_it(rare):
+    cells = column("texts", [0, 1] * MANY, "own")
+    cells[4_321] = rare
+    frame, keys = pd.DataFrame({"k": cells}), Keys()
+    numbers = keys.learnt([index_of(frame.k)])
+    assert sorted(np.flatnonzero(numbers == each).tolist() for each in np.unique(numbers)) == sorted(each.tolist() for each in frame.groupby("k", dropna=False).indices.values())
+    assert bool(numbers[4_321]) is not pd.isna(rare)
+    assert keys.known([pd.Index(["b", "a"])]).tolist() == numbers[[1, 0]].tolist()
+
+
+@pytest.mark.parametrize("kind", ["texts", "integers", "times"])
+def test_what_is_held_of_keys_is_what_they_were(kind):
+    frame = pd.DataFrame({"k": column(kind, [0, 1] * 4, "own"), "v": range(8)})
+    owners = GroupOwners(frame, ["k"])
+    at_once = owners.of(frame.copy()).array.tolist()
+    owners.expect_all()
+    assert owners.of(frame.copy()).array.tolist() == at_once == [1, 2] * 4
+    values = frame.k.to_numpy()
+    values[:] = values[::-1].copy()
+    assert owners.of(frame.copy()).array.tolist() == [2, 1] * 4
+
+
+@pytest.mark.parametrize("step", [lambda f: f.assign(share=f.v / f.groupby("k").v.transform("sum")), lambda f: f.assign(k=(f.k + "x").str[:-1])])
+def test_a_function_that_gives_all_rows_is_followed_by_keys_that_are_the_same_objects_or_not(step, tmp_path):
+    frame = pd.DataFrame({"k": column("texts", [n // 7 % 90 for n in range(600)], "own"), "v": np.arange(600.0)})
+    actors.groups(step, by="k", home=tmp_path, name="all")(frame)
+    last = actors.steps(tmp_path)[-1]
+    rows = last.backward([Located(last.writes[0].path, Unit.ROW, np.array([0]))])[0].positions
+    assert rows.tolist() == np.flatnonzero(frame.k == frame.k[0]).tolist()
