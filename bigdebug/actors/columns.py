@@ -94,7 +94,8 @@ class Column:
         """Write into a file of this name what takes one; what a catalog lists of it."""
         if isinstance(self._values, Steps):
             return {"steps": list(self._values)}
-        return {"array": write_array(home, name, narrowest(self.array)).dump()}
+        values = self._values if isinstance(self._values, np.ndarray) else self.array  # not made wide first: what is narrow is written as it is
+        return {"array": write_array(home, name, narrowest(values)).dump()}
 
     @classmethod
     def load(cls, data: Mapping[str, Any], find: Callable[[str], Path], most: int | None = None) -> Column:

@@ -112,8 +112,8 @@ class Listed:
 
 
 def narrowest(values: Integers) -> Integers:
-    """The same integers, none of which is negative, in the fewest bytes."""
-    return values.astype(np.min_scalar_type(int(values.max()) if len(values) else 0))
+    """The same integers, none of which is negative, in the fewest bytes; the very array if they are."""
+    return values.astype(np.min_scalar_type(int(values.max()) if len(values) else 0), copy=False)
 
 
 def kind_of(dtype: np.dtype[Any]) -> str:
