@@ -24,8 +24,9 @@ def distinct(values: npt.NDArray[Any]) -> Positions:
 def members(values: npt.NDArray[Any], wanted: npt.NDArray[Any], size: int) -> npt.NDArray[np.bool_]:
     """Which of ``values`` (all below ``size``) are among ``wanted``: a comparison for each of a few, or one gather."""
     if 0 < len(wanted) <= 8:
-        found = np.asarray(values == wanted[0])
-        for value in wanted[1:]:
+        least, *others = wanted.tolist()  # numbers of Python's: beside one of numpy's, values of a byte each are made wide first
+        found = np.asarray(values == least)
+        for value in others:
             found |= values == value
         return found
     flags = np.zeros(size, dtype=bool)
