@@ -22,6 +22,8 @@ class Keys:
         self._values: list[Any] = []
         self._pairs: list[Any] = []
         self._null = False
+        self.full: list[bool] = []
+        """Of each column that was learnt, whether it has no nulls."""
         self._memory: list[npt.NDArray[Any] | None] = []
 
     def learnt(self, columns: Sequence[Any]) -> Positions:
@@ -32,8 +34,9 @@ class Keys:
         for place, column in enumerate(columns):
             codes, values = _factorized(column)
             self._values.append(values)
+            self.full.append(bool(codes.all()))
             if not place:
-                total, self._null = codes, not bool(codes.all())
+                total, self._null = codes, not self.full[0]
                 continue
             total, pairs = pd.factorize(total * (len(values) + 1) + codes)
             total = np.asarray(total, dtype=np.int64)

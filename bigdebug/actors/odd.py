@@ -26,16 +26,16 @@ class Odd(NamedTuple):
     """The most and the least."""
 
     @classmethod
-    def of(cls, frame: Any) -> Odd:
-        """For a million rows half a millisecond for each column of numbers, 3 if some are null; 1 of objects."""
+    def of(cls, frame: Any, full: frozenset[str] = frozenset()) -> Odd:
+        """For a million rows half a millisecond for each column of numbers, 3 if some are null; 2 of objects. Of columns that are ``full`` it is known that they have no nulls."""
         nulls: list[int] = []
         extremes: list[int] = []
-        for column in (each for _, each in islice(frame.copy(deep=False).items(), _COLUMNS)) if frame.ndim > 1 else (frame,):
+        for name, column in islice(frame.copy(deep=False).items(), _COLUMNS) if frame.ndim > 1 else ((None, frame),):
             if not len(column):
                 continue
             numbers = _numbers(column)
             if numbers is None:
-                nulls += _nulls(column)
+                nulls += [] if name in full else _nulls(column)
             else:
                 found = [int(numbers.argmax()), int(numbers.argmin())]
                 if not bool(numbers[found[0]] == numbers[found[0]]):  # the first null comes before all that are more

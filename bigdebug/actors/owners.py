@@ -138,7 +138,7 @@ class GroupOwners:
 
     @cached_property
     def _some(self) -> SomeGroups:
-        odd = Odd.of(bare(self._frame))
+        odd = Odd.of(bare(self._frame), frozenset(name for name, full in zip(self._by, self._keys.full) if full))
         rows = np.concatenate((odd.nulls, odd.extremes))
         return SomeGroups(self._sizes, self.codes[rows].astype(np.int64), np.unique(self.codes[odd.first]).astype(np.int64))
 

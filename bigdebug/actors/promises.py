@@ -135,7 +135,9 @@ def _each_once(chosen: Iterable[Positions]) -> list[Positions]:
 
 def believed(probes: list[Probe], owners: Owners, rows: int, came: bool) -> tuple[str, str]:
     """What of a promise that was kept was not seen, of so many input rows: why the step is incomplete, and what it believes besides; mostly empty."""
-    alone, tried = (_covered([probe for probe in probes if len(probe.owners) <= most]) for most in (1, rows))
+    each = [probe for probe in probes if len(probe.owners) <= 1]
+    alone = _covered(each)
+    tried = alone if len(each) == len(probes) else _covered(probes)
     if owners.one or alone == rows:
         return "", ""
     if not came:
@@ -172,9 +174,9 @@ def kept(probes: list[Probe], result: Any, owners: Owners, of_result: Column) ->
     of_every, seen, whole = of_result.take(every), False, bare(result)
     for probe in probes:
         tried = owners.of(probe.result).array
-        if not np.isin(tried, probe.owners).all():
+        if not _among(tried, probe.owners).all():
             raise Broken("of a few rows alone it gave rows that are of others")
-        mine = np.isin(of_every, probe.owners)
+        mine = _among(of_every, probe.owners)
         there = every[mine][np.argsort(of_every[mine], kind="stable")]
         order = np.argsort(tried, kind="stable")
         alone, others = bare(probe.result).iloc[order], whole.iloc[there]
@@ -182,6 +184,13 @@ def kept(probes: list[Probe], result: Any, owners: Owners, of_result: Column) ->
             raise Broken("it gave something else of a few rows alone than of the same rows among all others")
         seen = seen or bool(len(order))
     return seen
+
+
+def _among(numbers: Positions, owners: Positions) -> npt.NDArray[np.bool_]:
+    """Which of the numbers are among owners, which ascend. (numpy's own makes a table first, of which few have nothing.)"""
+    if not len(owners):
+        return np.zeros(len(numbers), np.bool_)
+    return np.asarray(owners[np.minimum(np.searchsorted(owners, numbers), len(owners) - 1)] == numbers)
 
 
 def _equal(one: Positions, other: Positions) -> bool:

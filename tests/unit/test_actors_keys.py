@@ -159,3 +159,15 @@ def test_a_function_that_gives_all_rows_is_followed_by_keys_that_are_the_same_ob
     last = actors.steps(tmp_path)[-1]
     rows = last.backward([Located(last.writes[0].path, Unit.ROW, np.array([0]))])[0].positions
     assert rows.tolist() == np.flatnonzero(frame.k == frame.k[0]).tolist()
+
+
+@pytest.mark.parametrize("other", [[], ["other"]])
+def test_a_null_among_keys_is_tried(other):
+    frame = pd.DataFrame({"k": [f"key {n // 7}" for n in range(6_300)], "other": "the same", "v": 1})
+    frame.loc[4_321, "k"] = None
+    owners = GroupOwners(frame, [*other, "k"])
+    assert 4_321 in owners.rows(owners.alone())
+    frame.loc[[4_321, 17], "k"] = ["key 617", "key 2"]
+    frame.loc[1_234, "other"] = None
+    owners = GroupOwners(frame, ["k", *other])
+    assert any(1_234 in owners.rows(each) for each in (owners.alone(), *owners.together()))
