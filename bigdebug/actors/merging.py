@@ -45,11 +45,12 @@ def merge(left: pd.DataFrame, right: pd.DataFrame, how: Any = "inner", on: Any =
             given(actor, joined, inputs, Unknown(unmarked), why)
             return joined
         of_left, of_right = (_numbers(joined.pop(mark).to_numpy()) for mark in _MARKS)
-        columns = _columns(left, right, options, list(joined.columns))
-        if columns is None:
-            joined = called_for(pd.merge, left, right, **options)
-        else:
-            joined.columns = columns
+        if not all(map(_called_by_texts, frames)):
+            columns = _columns(left, right, options, list(joined.columns))
+            if columns is None:
+                joined = called_for(pd.merge, left, right, **options)
+            else:
+                joined.columns = columns
         given(actor, joined, inputs, Pairs(of_left, of_right, len(left)), why)
     return joined
 
@@ -73,6 +74,14 @@ def _handed_on(items: Items, home: Home) -> Items:
 
 
 _MARKS = ("bigdebug: row of the left frame", "bigdebug: row of the right frame")
+
+
+def _called_by_texts(frame: Any) -> bool:
+    """Whether its columns are called by nothing but texts, in an index of objects without a name: that of what pandas joins is then of the same kind, with marks or without."""
+    import pandas as pd
+
+    columns = frame.columns
+    return type(columns) is pd.Index and columns.dtype == np.dtype(object) and columns.name is None and set(map(type, columns)) == {str}
 
 
 def _columns(left: Any, right: Any, options: dict[str, Any], labels: list[Any]) -> Any:

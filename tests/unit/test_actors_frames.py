@@ -414,6 +414,9 @@ def test_a_merge_is_pandas_own_and_each_row_is_traced_to_what_it_joins(tmp_path_
 DAYS = pd.date_range("2024-01-01", periods=2)
 NAMED = pd.DataFrame({"x": [1], "y": [2]}).rename_axis(columns="k")
 COLUMNS = {
+    "texts": (pd.DataFrame({"k": [1, 2], "v": [3, 4]}), pd.DataFrame({"k": [1, 2], "v": [5, 6]}), {"on": "k", "suffixes": (None, " of the right"), "indicator": True}),
+    "texts and keys that are values": (pd.DataFrame({"k": [1, 2]}), pd.DataFrame({"v": [1, 2]}), {"left_on": np.array([7, 8]), "right_on": np.array([8, 7])}),
+    "texts and no rows": (pd.DataFrame({"k": [1], "v": ["a"]})[:0], pd.DataFrame({"k": [2], "u": [1]}), {"on": "k", "how": "outer"}),
     "integers": (pd.DataFrame({0: [1, 2], 1: [3, 4]}), pd.DataFrame({0: [1, 2], 2: [5, 6]}), {"on": 0}),
     "integers with suffixes": (pd.DataFrame({0: [1, 2], 1: [3, 4]}), pd.DataFrame({0: [1, 2], 1: [5, 6]}), {"on": 0}),
     "times": (pd.DataFrame([[1, 2]], columns=DAYS), pd.DataFrame([[3, 4]], columns=DAYS + timedelta(days=9)), {"left_index": True, "right_index": True}),
