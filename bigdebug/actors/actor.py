@@ -119,6 +119,8 @@ class Actor:
         with self._alone:
             self._go_on("told of a file")
             name = located(path)
+            if not isinstance(options or {}, Mapping):
+                raise ActorError("The options of a file are a dictionary", value=options, remedy='Give texts by their names: {"header": "true"}.')
             self._extents[name] = Extent(name, Unit.LINE, form, tuple(sorted((options or {}).items())), stamp)
 
     def fail(self, item: Any = NEXT, output: Any = None, error: BaseException | str = "") -> None:
@@ -253,6 +255,15 @@ def register(
     """
     if not isinstance(name, str) or not name:
         raise ActorError("The name of an actor is a text that says something", value=name)
+    types: tuple[tuple[object, type[ActorType | DataType]], ...] = ((kind, ActorType), (takes, DataType), (gives, DataType))
+    for given, wanted in types:
+        if not isinstance(given, wanted):
+            raise ActorError(f"That is no {wanted.__name__}", value=given, remedy=f"Make one: actors.{wanted.__name__}(name).")
+    for items in (only, without):
+        if not (items is None or (isinstance(items, Collection) and not isinstance(items, (str, bytes)))):
+            raise ActorError("The items of a replay are in a list", value=items, remedy="Give a list or a set of them.")
+    if not isinstance(within, (Actor, str, Iterable)):
+        raise ActorError("What contains an actor is an actor, or the id of one, or several", value=within)
     if only is not None and without is not None:
         raise ActorError("A replay is of some items only, or without some", remedy="Give one of only= and without=.")
     if being_tried():

@@ -41,6 +41,9 @@ def program(
     if lineage not in ("whole", "protocol", *MATCHES):
         raise ActorError("Nobody knows this lineage of a program", value=lineage, remedy=f"It is one of whole, protocol, {', '.join(MATCHES)}.")
     _check(argv, stdin, stdout)
+    for paths in (reads, writes):
+        if not isinstance(paths, (str, os.PathLike, Iterable)):
+            raise ActorError("What a program reads and writes are paths of files", value=paths, remedy="Give a path, or a list of them; () if there are none.")
     taken, given = (_paths(some, one, options.get("cwd")) for some, one in ((reads, stdin), (writes, stdout)))
     called = name or os.path.basename(os.fsdecode(argv[0]))
     with steady(called, PROGRAM, home) as actor, tempfile.TemporaryDirectory(prefix="bigdebug-") as folder:

@@ -22,6 +22,8 @@ SIZE = 16
 
 _DOUBLE = struct.Struct("<d").pack
 _NAN = _DOUBLE(float("nan"))
+_SHORT = 2_000
+"""Bits of an integer that Python writes out whatever its limit is."""
 
 
 def digest_of(value: Any, own: Callable[[Any], bytes] | None = None) -> bytes:
@@ -31,7 +33,11 @@ def digest_of(value: Any, own: Callable[[Any], bytes] | None = None) -> bytes:
     0.0 and -0.0; NaN is one. An object of a class of the user's that is made of one of these types is what that holds, whatever its own code says. Raises ActorError for others: what they
     print may change, or hide what they hold.
     """
-    return blake2b(_told(own, value) if own else canonical(value), digest_size=SIZE).digest()
+    try:
+        told = _told(own, value) if own else canonical(value)
+    except RecursionError:
+        raise ActorError(f"A {type(value).__name__} that holds itself, or much within each other, is no value", remedy="Give what tells it apart: a text, a number, a tuple of these.") from None
+    return blake2b(told, digest_size=SIZE).digest()
 
 
 def _told(own: Callable[[Any], bytes], value: Any) -> bytes:
@@ -51,6 +57,8 @@ def canonical(value: Any) -> bytes:
     if value is None:
         return b"n"
     if kind is bool or kind is int:
+        if value.bit_length() > _SHORT:
+            return b"I" + int.to_bytes(value, value.bit_length() // 8 + 1, "big", signed=True)
         return b"%c%d" % (b"?i"[kind is int], value)
     if kind is float:
         return b"f" + (_DOUBLE(value) if value == value else _NAN)

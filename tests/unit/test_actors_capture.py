@@ -262,6 +262,34 @@ def test_links_of_unknown_actors_and_of_cycles_are_refused(home):
             actors.flow_link(source, target)
 
 
+def test_an_integer_of_any_length_is_a_value(home):
+    with actors.register("large") as actor:
+        for number in (10**5000, -(10**5000), 10**5000 + 1):
+            actor.add_input(number)
+            actor.add_output(str(number % 7))
+            actor.reset()
+    (step,) = actors.steps()
+    assert [[each.positions.tolist() for each in step.made_from(number)] for number in (10**5000, -(10**5000), 10**5000 + 1)] == [[[0]], [[1]], [[2]]]
+
+
+def test_what_holds_itself_is_no_value_and_arguments_of_another_kind_are_refused_by_name(home):
+    itself = []
+    itself.append(itself)
+    before = len(actors.steps())
+    with actors.register("a") as actor:
+        with pytest.raises(ActorError, match="A list that holds itself"):
+            actor.add_input(itself)
+        with pytest.raises(ActorError, match="options of a file"):
+            actor.file("x", options=[1])
+    for wrong, why in (({"kind": "job"}, "no ActorType"), ({"takes": "record"}, "no DataType"), ({"only": 3}, "in a list"), ({"without": "x"}, "in a list"), ({"within": 3}, "What contains an actor")):
+        with pytest.raises(ActorError, match=why):
+            actors.register("x", **wrong)
+    for wrong in ({"reads": None}, {"writes": 3}):
+        with pytest.raises(ActorError, match="are paths of files"):
+            actors.program(["true"], **wrong)
+    assert [step.name for step in actors.steps()[before:]] == ["a"]
+
+
 def test_types_that_do_not_fit_are_refused(home):
     job = actors.register("job", actors.JOB, home=home)
     task = actors.register("task", actors.TASK, within=job, home=home)
