@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -170,3 +171,24 @@ def test_each_row_comes_out_of_its_rows_alone_and_forward_is_the_inverse(
         assert number in ahead.positions
         for other in ahead.positions.tolist()[:2]:
             assert first in step.backward([Located.of(written.path, Unit.ROW, [other])])[0].positions
+
+
+@pytest.mark.parametrize("form", ["parquet", "csv"])
+@pytest.mark.parametrize("way", ["rename", "copy"])
+def test_a_folder_that_is_published_by_a_rename_is_followed_row_by_row(dbg: Any, orders: str, tmp_path: Path, form: str, way: str) -> None:
+    with dbg.capture(f"write {form} {way}"):
+        read(dbg, orders).where("id > 1").coalesce(1).write.format(form).save(str(tmp_path / "new"))
+    if way == "rename":
+        os.rename(tmp_path / "new", tmp_path / "final")
+    else:
+        shutil.copytree(tmp_path / "new", tmp_path / "final", copy_function=shutil.copy)
+        shutil.rmtree(tmp_path / "new")
+    with dbg.capture(f"report {form} {way}"):
+        dbg.spark.read.schema("id int, who string, amount int").format(form).load(str(tmp_path / "final")).where("id > 2").coalesce(1).write.csv(str(tmp_path / "report"))
+    [path] = [str(each) for each in (tmp_path / "report").glob("part-*")]
+    for ahead in (False, True):
+        flow = dbg.pipeline.forward(orders, lines=[5]) if ahead else dbg.pipeline.backward(path, lines=[1])
+        assert reached(flow, "orders.csv") == [("row", [3])]
+        assert reached(flow, os.path.basename(path)) == [("row", [0])]
+        assert not flow.exact
+        assert all("is taken for a copy of" in note for note in flow.notes), flow.notes

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -27,6 +27,7 @@ from bigdebug.spark.sql.lineage_frame import LineageFrame, lineage_of
 from bigdebug.spark.sql.runs import FrameRun
 from bigdebug.store.ranges import spread
 from bigdebug.trace.across.located import Extent, Located, Unit
+from bigdebug.trace.across.stamps import same_content, stamp_of
 from bigdebug.trace.across.step import all_taken, changed_since
 from bigdebug.trace.names import distinct
 
@@ -54,6 +55,7 @@ class FrameStep(RunStep[FrameRun, LineageFrame]):
         super().__init__(name, run, ending, sources)
         self._frames = frames
         self._read: dict[tuple[str, ...], FrameRun] = {}
+        self._moved: Callable[[str], Sequence[str]] = lambda path: ()
 
     @cached_property
     def reads(self) -> Sequence[Extent]:
@@ -87,6 +89,10 @@ class FrameStep(RunStep[FrameRun, LineageFrame]):
             )
         alike = self._alike(theirs)
         return [replace(one, why=alike) for one in self._sources.back(lineage_of(self.run).standing_at({self.run.subject: distinct(names)}))]
+
+    def follow(self, moved: Callable[[str], Sequence[str]]) -> None:
+        """A folder that was renamed to publish it has the rows still, under the names by which it was read."""
+        self._moved = moved
 
     def forward(self, inputs: Sequence[Located]) -> Sequence[Located]:
         found = self._sources.ahead(self.run, inputs)
@@ -182,7 +188,7 @@ class FrameStep(RunStep[FrameRun, LineageFrame]):
 
     def _changed(self) -> dict[str, str]:
         """The paths of those of its files that are not what it wrote, with the folders that they were written to. Raises SourceChangedError if none is."""
-        gone = [file for file in self._files if not self._sources.still(file.path, file.stamp)]
+        gone = [file for file in self._files if self._now(file) is None]
         if gone and len(gone) == len(self._files):
             raise self._refusal(gone[0])
         return {file.path: place_of(self._target, file) for file in gone}
@@ -190,6 +196,16 @@ class FrameStep(RunStep[FrameRun, LineageFrame]):
     def _standing(self, gone: Collection[str]) -> list[File]:
         """The others of its files."""
         return [file for file in self._files if file.path not in gone]
+
+    def _now(self, file: File) -> File | None:
+        """A file of its own where it stands now; None if nobody knows where it is as it was."""
+        if self._sources.still(file.path, file.stamp):
+            return file
+        for path in self._moved(file.path):
+            stamp = stamp_of(path, digest=bool(file.stamp.digest))
+            if stamp is not None and same_content(stamp, file.stamp):
+                return replace(file, path=path)
+        return None
 
     def _refusal(self, file: File) -> SourceChangedError:
         return SourceChangedError(changed_since(file.path, self.name), remedy="Run the job again under capture.")
@@ -221,17 +237,22 @@ class FrameStep(RunStep[FrameRun, LineageFrame]):
     def _read_of(self, files: Sequence[File], places: Sequence[Located] | None, limit: Keys | None = None) -> tuple[Places, Keys]:
         """Rows of files, those at ``places`` or those with keys of ``limit``: where they stand, one after the other, and what they are known by."""
         check_form(self._target)
+        now: dict[str, File] = {}
         for file in files:
-            if not self._sources.still(file.path, file.stamp):
+            here = self._now(file)
+            if here is None:
                 raise self._refusal(file)
-        questions = self._reading(files).questions
+            now[file.path] = here
+        questions = self._reading(list(now.values())).questions
         [(operator, leaf)] = questions.leaves.items()
         known = LeafFiles(questions.catalyst, leaf)
-        rids = None if places is None else pa.array(known.rids(places), pa.int64())
+        rids = None if places is None else pa.array(known.rids([replace(one, path=now[one.path].path) for one in places]), pa.int64())
         plan, name = questions.steps().rows(operator, rids)
         keyed = of_written(questions.catalyst, self._target, plan, name, leaf.columns(questions.catalyst), self._loose)
         found, keys = keyed.read(limit)
         stand = known.places(found.to_numpy(zero_copy_only=False))
+        written = {here.path: path for path, here in now.items()}
+        stand = replace(stand, paths=[written[path] for path in stand.paths])
         by_path = {file.path: place_of(self._target, file) for file in files}
         return stand, replace(keys, places=pa.array([by_path[stand.paths[number]] for number in stand.numbers.tolist()], pa.string()))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 import numpy as np
 
@@ -15,7 +16,8 @@ from bigdebug.trace.across.located import ITEMS, Extent, Located, Unit
 from bigdebug.trace.across.notes import Note, notes_of
 from bigdebug.trace.across.paths import key_of, short
 from bigdebug.trace.across.stamps import stamp_of
-from bigdebug.trace.across.step import Step, counting, hashed, named, partial
+from bigdebug.trace.across.step import Step, counting, hashed, moving, named
+from bigdebug.trace.across.step import partial as partial_step
 from bigdebug.trace.across.units import FIRST, Units, same_count
 from bigdebug.trace.across.ways import Ways, severally
 from bigdebug.trace.positions import distinct
@@ -128,7 +130,7 @@ class Flowing:
                     if key_of(read.path) != key_of(wrote.path):
                         self._note_reached(there, read, step, reader, reader)
         for later in self.dataflow.later_writers(step, wrote):
-            part = partial(later)
+            part = partial_step(later)
             if part is not None and found.unit is not Unit.WHOLE and part.leaves(replace(found, path=wrote.path)):
                 self._note(f"{named(later)} wrote a part of {short(found.path)} later, and may have left these records there: who read them then is not followed.")
 
@@ -160,6 +162,8 @@ class Flowing:
             asked = [self._counted(step, found, extent) for found in given for extent in self._ways.names(step, not ahead, found)]
             self.asked[step.id] = asked
             self._told_of(step, asked, ahead)
+            if (follows := moving(step)) is not None:
+                follows.follow(partial(self.dataflow.moved, step))
             found = [one for one in ask(asked) if len(one)]
             for note in notes_of(step, found):
                 self._note(note.text, note.harmless)
@@ -170,7 +174,7 @@ class Flowing:
 
     def _told_of(self, step: Step, asked: Sequence[Located], ahead: bool) -> None:
         """Say so where a step wrote a part of a file alone, and others are asked about."""
-        part = partial(step)
+        part = partial_step(step)
         if ahead or part is None:
             return
         for found in asked:

@@ -85,7 +85,7 @@ class Pipeline:
             found.setdefault(step.id, old if same and old is not None else step)
         steps = list(found.values())
         looked_at_anew()
-        if known is None or known.moved() or len(known.said) != len(self._said) or {id(step) for step in known.steps} != {id(step) for step in steps}:
+        if known is None or known.led_elsewhere() or len(known.said) != len(self._said) or {id(step) for step in known.steps} != {id(step) for step in steps}:
             self._dataflow = known = Dataflow(steps, self._said)
         return known
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol, cast
 
 import numpy as np
@@ -121,6 +121,13 @@ class Parted(Step, Protocol):
         """All records of the run's result."""
 
 
+class Moving(Step, Protocol):
+    """A step that reads what it wrote to find records there, also where that stands elsewhere now."""
+
+    def follow(self, moved: Callable[[str], Sequence[str]]) -> None:
+        """Ask ``moved`` where a file of its own may stand that is not there any more: under names by which others read it."""
+
+
 # By one method: to ask whether a step has all of them would compute what it read and wrote.
 
 
@@ -142,6 +149,11 @@ def counting(step: Step) -> Counting | None:
 def partial(step: Step) -> Partial | None:
     """The step, if it may have written a part of a file alone."""
     return cast(Partial, step) if hasattr(type(step), "untold") else None
+
+
+def moving(step: Step) -> Moving | None:
+    """The step, if it follows what it wrote to where that was moved."""
+    return cast(Moving, step) if hasattr(type(step), "follow") else None
 
 
 def failed_in(step: Step) -> Sequence[Extent]:
