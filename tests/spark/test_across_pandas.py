@@ -86,6 +86,23 @@ def test_lists_structs_and_moments_are_followed(dbg: Any, spark: Any, source: st
     assert told(dbg.pipeline.backward(out, rows=[7])) == ({out: [7], source: [7]}, True, [])
 
 
+@pytest.mark.parametrize(("change", "moved"), [
+    (lambda f: f.sort_values("n", ascending=False, inplace=True), False), (lambda f: f.drop(index=[0, 5], inplace=True), False), (lambda f: f.__setitem__("late", ~f["late"]), True),
+    (lambda f: f.sort_values("n", ascending=False, inplace=True, ignore_index=True), True), (lambda f: f.__setitem__("n", f["n"].to_numpy()[::-1]), True),
+], ids=["sorted", "left out", "a flag turned round", "sorted and counted anew", "a column turned round"])
+def test_rows_that_may_have_been_put_in_the_places_of_others_are_told_so(dbg: Any, spark: Any, tmp_path: Path, change: Any, moved: bool) -> None:
+    """What is in them is that of others then, and they are the same rows altogether."""
+    path = tmp_path / "flags.csv"
+    path.write_text("".join(f"{late},a,{n}\n" for n in range(4) for late in ("true", "false")))
+    frame = taken(dbg, spark.read.schema("late boolean, who string, n int").csv(str(path)))
+    change(frame)
+    out = passed_on(frame, tmp_path / "out.csv")
+    for flow in (dbg.pipeline.backward(out, rows=[1]), dbg.pipeline.forward(str(path), lines=[3])):
+        _, exact, notes = told(flow)
+        assert exact is not moved
+        assert any("stand elsewhere than their index says" in note for note in notes) is moved
+
+
 def test_rows_that_are_equal_are_told_together(dbg: Any, spark: Any, tmp_path: Path) -> None:
     twice = tmp_path / "twice.csv"
     twice.write_text("a,1\na,1\nb,2\n")

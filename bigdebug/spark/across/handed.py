@@ -22,7 +22,7 @@ from bigdebug.outside import from_outside
 from bigdebug.shown import counted
 from bigdebug.spark.across.looseness import Numbers, numbers_in, unlike
 from bigdebug.spark.across.rowkeys import Keys, keys_of
-from bigdebug.spark.across.taken import Refusal, Taken
+from bigdebug.spark.across.taken import Refusal, Taken, labels_of
 from bigdebug.spark.cancelled import is_cancelled
 from bigdebug.spark.sql.actions import unheard
 from bigdebug.spark.sql.failures import brief
@@ -40,6 +40,13 @@ ACTION = "toPandas"
 
 EQUAL = "a row that {name!r} gave is equal to others: the answer is for all of these"
 _UNSEEN = "whether {columns} of what {name!r} gave was changed in place cannot be seen: each execution may give it otherwise"
+
+_MOVED = (
+    "rows that {name!r} gave stand elsewhere than their index says: it was given anew, or what is in them was changed so that they are the same rows in other places, and that cannot be seen: "
+    "the answer is for what is in them"
+)
+_IN_ORDER = frozenset(("LogicalRelation", "LocalRelation", "Range", "Project", "Filter", "SubqueryAlias", "View", "Generate"))
+"""Nodes of plans whose rows come in the same order each time."""
 
 
 class Handed:
@@ -70,7 +77,7 @@ class Handed:
         keys, numbers = self._now_in(frame)
         with self._alone:
             number = len(self._taken) + 1
-            now = Taken(gives_path(self._step if number == 1 else f"{self._step}/{number}"), len(frame), keys, numbers)
+            now = Taken(gives_path(self._step if number == 1 else f"{self._step}/{number}"), len(frame), keys, numbers, labels_of(frame.index))
             known = next((each for each in self._taken if each.same(now)), None)
             if known is None:
                 self._taken.append(now)
@@ -111,7 +118,7 @@ class Handed:
         mine = np.isin(keys, wanted)
         self._compare(0, int(mine.sum()), int(among.sum()))
         found = distinct(names.take(pa.array(np.flatnonzero(among))))
-        return found, self._why(int(mine.sum()) > len(positions) and len(found) > len(np.unique(wanted)))
+        return found, self._why(int(mine.sum()) > len(positions) and len(found) > len(np.unique(wanted)), self._settled_order and taken.moved(now))
 
     def located(self, taken: Taken, names: Names) -> list[Located]:
         """Where records with these names stand in the frame, all records if None. Two jobs like the query itself."""
@@ -126,13 +133,15 @@ class Handed:
         among = int(np.isin(now, wanted).sum())
         self._compare(len(np.setdiff1d(wanted, keys)), int(there.sum()), among)
         found = np.flatnonzero(there)
-        return [Located.of(taken.path, Unit.ROW, found, self._why(among > len(chosen)))] if len(found) else []
+        return [Located.of(taken.path, Unit.ROW, found, self._why(among > len(chosen), self._settled_order and taken.moved(now)))] if len(found) else []
 
-    def _why(self, more: bool) -> str:
+    def _why(self, more: bool, moved: bool) -> str:
         unseen = [name for i, name in enumerate(self._run.frame.columns) if i in self._loose and i not in self._numbers]
         why = [EQUAL.format(name=self._run.name)] if more else []
         if unseen:
             why.append(_UNSEEN.format(columns=", ".join(unseen), name=self._run.name))
+        if moved:
+            why.append(_MOVED.format(name=self._run.name))
         return "; ".join(why)
 
     def _check_all(self, taken: Taken, now: Keys, numbers: Numbers) -> None:
@@ -184,6 +193,11 @@ class Handed:
         first = len(marks) + len(self._settled)
         numbers = numbers_in(frame.iloc[:, first:], range(len(self._numbers)))
         return _Now(array_of(known["name"]).take(pa.array(at)), keys_of(frame.iloc[:, len(marks) : first]), {column: numbers[i] for i, column in enumerate(self._numbers)})
+
+    @cached_property
+    def _settled_order(self) -> bool:
+        """Whether each execution gives the rows in the same order, as far as that is seen at once: they are those of files, one by one."""
+        return all(operator.node.getClass().getSimpleName() in _IN_ORDER for operator in self._run.questions.root)
 
     @cached_property
     def _settled(self) -> list[int]:
