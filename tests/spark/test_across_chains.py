@@ -181,6 +181,7 @@ def test_a_folder_that_is_published_by_a_rename_is_followed_row_by_row(dbg: Any,
     if way == "rename":
         os.rename(tmp_path / "new", tmp_path / "final")
     else:
+        assert dbg.pipeline.step(f"write {form} {way}").writes  # which waits until they were looked at
         shutil.copytree(tmp_path / "new", tmp_path / "final", copy_function=shutil.copy)
         shutil.rmtree(tmp_path / "new")
     with dbg.capture(f"report {form} {way}"):

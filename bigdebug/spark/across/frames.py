@@ -28,7 +28,7 @@ from bigdebug.spark.sql.runs import FrameRun
 from bigdebug.store.ranges import spread
 from bigdebug.trace.across.located import Extent, Located, Unit
 from bigdebug.trace.across.stamps import same_content, stamp_of
-from bigdebug.trace.across.step import all_taken, changed_since
+from bigdebug.trace.across.step import Step, all_taken, changed_since
 from bigdebug.trace.names import distinct
 
 
@@ -55,7 +55,7 @@ class FrameStep(RunStep[FrameRun, LineageFrame]):
         super().__init__(name, run, ending, sources)
         self._frames = frames
         self._read: dict[tuple[str, ...], FrameRun] = {}
-        self._moved: Callable[[str], Sequence[str]] = lambda path: ()
+        self._moved: Callable[[Step, str], Sequence[str]] = lambda step, path: ()
 
     @cached_property
     def reads(self) -> Sequence[Extent]:
@@ -90,7 +90,7 @@ class FrameStep(RunStep[FrameRun, LineageFrame]):
         alike = self._alike(theirs)
         return [replace(one, why=alike) for one in self._sources.back(lineage_of(self.run).standing_at({self.run.subject: distinct(names)}))]
 
-    def follow(self, moved: Callable[[str], Sequence[str]]) -> None:
+    def follow(self, moved: Callable[[Step, str], Sequence[str]]) -> None:
         """A folder that was renamed to publish it has the rows still, under the names by which it was read."""
         self._moved = moved
 
@@ -201,7 +201,7 @@ class FrameStep(RunStep[FrameRun, LineageFrame]):
         """A file of its own where it stands now; None if nobody knows where it is as it was."""
         if self._sources.still(file.path, file.stamp):
             return file
-        for path in self._moved(file.path):
+        for path in self._moved(self, file.path):
             stamp = stamp_of(path, digest=bool(file.stamp.digest))
             if stamp is not None and same_content(stamp, file.stamp):
                 return replace(file, path=path)

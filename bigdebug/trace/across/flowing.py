@@ -5,7 +5,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from weakref import ref
 
 import numpy as np
 
@@ -16,8 +16,7 @@ from bigdebug.trace.across.located import ITEMS, Extent, Located, Unit
 from bigdebug.trace.across.notes import Note, notes_of
 from bigdebug.trace.across.paths import key_of, short
 from bigdebug.trace.across.stamps import stamp_of
-from bigdebug.trace.across.step import Step, counting, hashed, moving, named
-from bigdebug.trace.across.step import partial as partial_step
+from bigdebug.trace.across.step import Step, counting, hashed, moving, named, partial
 from bigdebug.trace.across.units import FIRST, Units, same_count
 from bigdebug.trace.across.ways import Ways, severally
 from bigdebug.trace.positions import distinct
@@ -130,7 +129,7 @@ class Flowing:
                     if key_of(read.path) != key_of(wrote.path):
                         self._note_reached(there, read, step, reader, reader)
         for later in self.dataflow.later_writers(step, wrote):
-            part = partial_step(later)
+            part = partial(later)
             if part is not None and found.unit is not Unit.WHOLE and part.leaves(replace(found, path=wrote.path)):
                 self._note(f"{named(later)} wrote a part of {short(found.path)} later, and may have left these records there: who read them then is not followed.")
 
@@ -163,7 +162,7 @@ class Flowing:
             self.asked[step.id] = asked
             self._told_of(step, asked, ahead)
             if (follows := moving(step)) is not None:
-                follows.follow(partial(self.dataflow.moved, step))
+                follows.follow(_moved(self.dataflow))
             found = [one for one in ask(asked) if len(one)]
             for note in notes_of(step, found):
                 self._note(note.text, note.harmless)
@@ -174,7 +173,7 @@ class Flowing:
 
     def _told_of(self, step: Step, asked: Sequence[Located], ahead: bool) -> None:
         """Say so where a step wrote a part of a file alone, and others are asked about."""
-        part = partial_step(step)
+        part = partial(step)
         if ahead or part is None:
             return
         for found in asked:
@@ -249,6 +248,17 @@ class Flowing:
         except BigdebugError as problem:
             self._note(f"All of {short(extent.path)} is shown, for what its readers read cannot be counted alike: {problem}")
             return replace(known, located=Located(found.path, Unit.WHOLE, FIRST), extent=replace(counted, unit=Unit.WHOLE), counted_by="")
+
+
+def _moved(dataflow: Dataflow) -> Callable[[Step, str], Sequence[str]]:
+    """What a step may keep to ask: it holds no pipeline, whose runs may be let go of."""
+    known = ref(dataflow)
+
+    def moved(step: Step, path: str) -> Sequence[str]:
+        here = known()
+        return () if here is None else here.moved(step, path)
+
+    return moved
 
 
 def _gone(extent: Extent) -> bool:

@@ -124,8 +124,8 @@ class Parted(Step, Protocol):
 class Moving(Step, Protocol):
     """A step that reads what it wrote to find records there, also where that stands elsewhere now."""
 
-    def follow(self, moved: Callable[[str], Sequence[str]]) -> None:
-        """Ask ``moved`` where a file of its own may stand that is not there any more: under names by which others read it."""
+    def follow(self, moved: Callable[[Step, str], Sequence[str]]) -> None:
+        """Ask ``moved`` of itself where a file that it wrote may stand that is not there any more: under names by which others read it. It holds no other steps."""
 
 
 # By one method: to ask whether a step has all of them would compute what it read and wrote.
