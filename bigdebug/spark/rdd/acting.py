@@ -22,6 +22,7 @@ from bigdebug.spark.rdd.action import NOTHING_GIVEN, Action, Given
 from bigdebug.spark.rdd.compiler import Compiler
 from bigdebug.spark.rdd.definition import definitions
 from bigdebug.spark.rdd.in_progress import InProgress, Uncaptured
+from bigdebug.spark.rdd.outputs import holds_more, let_go
 from bigdebug.spark.rdd.runs import Runs
 from bigdebug.spark.rdd.sent import POLICY_PROPERTY, RUN_PROPERTY, STRATEGY_PROPERTY, WATCH_PROPERTY
 from bigdebug.spark.rdd.watches.watching import Watching
@@ -214,6 +215,7 @@ class Acting(InProgress):
                     action.recipes[recipe.stage.id] = recipe
                     if not adopted:
                         action.runs.add(recipe.stage.id)
+                self._settle(action)
                 if action.partitions is not None and recipe.stage.ends == rdd._definition.operator.id:
                     action.asked[recipe.stage.id] = action.partitions
                 return jrdd
@@ -222,6 +224,14 @@ class Acting(InProgress):
                 action.trouble.append(f"{type(trouble).__name__}: {trouble}")
                 action.uncompiled.add(rdd)
                 return rdd._plain_jrdd()
+
+    def _settle(self, action: Action) -> None:
+        """Have Spark compute anew what tasks have cached that told nothing of it, for their job had failed by then."""
+        for stage in self.runs.unsettled & action.recipes.keys():
+            number = action.recipes[stage].rdd_id
+            if number is not None and holds_more(self.sc, number, self.runs.held([stage])[stage]):
+                gone = let_go(self.sc, action.jrdds, {number})
+                self.runs.let_go([each for each, recipe in action.recipes.items() if recipe.rdd_id in gone])
 
 
 def _log(what: str, trouble: Exception) -> None:

@@ -5,9 +5,14 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Any
 
+from py4j.protocol import Py4JError
 from pyspark import SparkContext
 
 from bigdebug.errors import ReplayError
+from bigdebug.spark.gateway import items
+
+_PATIENCE = 2_000
+"""Milliseconds that are waited for Spark to tell its listeners what has happened."""
 
 
 def check_letting_go(sc: SparkContext) -> None:
@@ -50,6 +55,19 @@ def let_go(sc: SparkContext, jrdds: Collection[Any], made_by: Collection[int]) -
     for jrdd in jrdds:
         touched(jrdd.rdd())
     return {number for number, found in known.items() if found}
+
+
+def holds_more(sc: SparkContext, number: int, known: Collection[int]) -> bool:
+    """Whether Spark holds, cached, other partitions of the RDD with this id than those that are known; so it may where it does not tell in time which it holds."""
+    jsc: Any = sc._jsc
+    if not any(info.id() == number and info.numCachedPartitions() for info in jsc.sc().getRDDStorageInfo()):
+        return False
+    try:
+        jsc.sc().listenerBus().waitUntilEmpty(_PATIENCE)  # which blocks these are, its listeners are told
+        held = {block.blockName() for block in items(jsc.sc().statusStore().rdd(number).partitions().get())}
+    except Py4JError:
+        return True
+    return not held <= {f"rdd_{number}_{partition}" for partition in known}
 
 
 def _is_shuffle(sc: SparkContext, dependency: Any) -> bool:

@@ -54,6 +54,8 @@ class Runs:
         self._crashes: dict[str, list[Report]] = {}
         self._watched: dict[str, list[Report]] = {}
         self._counts: dict[str, int] = {}
+        self.unsettled: set[str] = set()
+        """Stages of which an action has failed before all of their tasks had told. What these have cached since is read by others, and nobody knows what it was made of."""
         self._alone = threading.RLock()
 
     def __iter__(self) -> Iterator[Run]:

@@ -30,6 +30,8 @@ def settle(recorder: Recorder, run: Run, action: Action) -> None:
     failed = action.problem is not None and crashed(action.problem, action.before)
     if action.policy is not None:
         _note(recorder, run, action, action.policy)
+    else:
+        recorder.runs.unsettled.update(_untold(run, action))
     if failed or action.policy is not None:
         run.resuming.append(Resume(recorder, run, action))
     if failed:
