@@ -14,6 +14,7 @@ import numpy as np
 
 from bigdebug.actors.codes import Untried, library, live
 from bigdebug.actors.decorated import Decorated
+from bigdebug.actors.reaching import are_options
 from bigdebug.actors.shared import slots, tells
 from bigdebug.outside import from_outside, said
 from bigdebug.shown import shown
@@ -46,7 +47,7 @@ def object_apart(value: Any, apart: Copying) -> Any:
     kind = type(value)
     if isinstance(value, Decorated):  # it is pickled by its name, as a function is
         return _attributes(value, apart)
-    if live(kind.__module__) and not _is_value(kind):
+    if are_options(value) or (live(kind.__module__) and not _is_value(kind)):
         raise Untried(f"a {kind.__name__} cannot be copied: it stands for something elsewhere")
     if hasattr(kind, "__del__"):
         raise Untried(f"a {kind.__name__} cannot be copied: it does something when it is no more")

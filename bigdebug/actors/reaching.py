@@ -5,15 +5,16 @@ from __future__ import annotations
 import builtins
 import sys
 from collections import deque
-from collections.abc import Collection
+from collections.abc import Iterator
 from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import Any, TypeGuard
 
 from bigdebug.actors.codes import REACHING, REACHING_ATTRIBUTES, UNHEARD, Untried, library, live
 from bigdebug.actors.fixed import fixed
-from bigdebug.actors.named import Named, imported, named
+from bigdebug.actors.named import Named, named
 
 _STATEFUL = (dict, list, set, bytearray, deque)
+_NOWHERE = object()
 
 
 def checked(function: FunctionType) -> Named:
@@ -49,37 +50,74 @@ def _of_library(value: Any) -> TypeGuard[FunctionType | BuiltinFunctionType]:
 
 
 def check_imports(names: Named) -> None:
-    """The same of the modules that a code imports itself. Raises Untried; also for those that it gives something and that nobody has imported yet."""
-    for name in sorted(names.imports):
-        held = sys.modules.get(name)
-        if held is not None:
-            check_marks(imported(name), held, names)
-            check_library(held, names.attributes)
-        elif imported(name) in names.marked:
-            raise _marked(name)
+    """The same of what a code imports itself. Raises Untried; also where it gives something to what nobody has imported yet."""
+    for name, path in sorted(names.imported):
+        value = _at(path)
+        if name in names.marked or (value is _NOWHERE and _by_name(name, names)):
+            raise _marked(path)
+        if _changing(path.rpartition(".")[2], value) or are_options(value):
+            raise Untried(f"{path} may change")
+        check_given(name, value, names, path)
 
 
-def check_library(module: ModuleType, attributes: Collection[str]) -> None:
+def check_given(name: str, value: Any, names: Named, of: str = "") -> None:
+    """The same of what a code is given as it is: by a global, a function around it, or an argument that has a value. ``of``: where it takes that from."""
+    check_marks(name, value, names, of)
+    if isinstance(value, ModuleType) and library(value.__name__):
+        check_library(value, names.attributes)
+
+
+def check_library(module: ModuleType, attributes: frozenset[str]) -> None:
     """Raises Untried if a module of a library has what may change, or is not its own, among what a code names."""
-    named = vars(module).keys() & set(attributes)
-    changing = sorted(name for name in named if isinstance(vars(module)[name], _STATEFUL) or name == "environ")
-    if changing:
-        raise Untried(f"{module.__name__}.{changing[0]} may change")
-    for name in sorted(named):
+    held = sorted(attributes & vars(module).keys())
+    for name in held:
+        if _changing(name, vars(module)[name]):
+            raise Untried(f"{module.__name__}.{name} may change")
+    for name in held:
         if isinstance(vars(module)[name], (FunctionType, type)) and not library(vars(module)[name].__module__):
             raise Untried(f"{module.__name__}.{name} is none of its own")
 
 
-def check_marks(name: str, value: Any, names: Named) -> None:
+def check_marks(name: str, value: Any, names: Named, of: str = "") -> None:
     """Raises Untried if a code remembers something in a module or a class of a library, of which it names ``value``."""
     if not (isinstance(value, ModuleType) and library(value.__name__)) and not (isinstance(value, type) and library(value.__module__)):
         return
     inner = [vars(value)[each] for each in names.attributes & vars(value).keys()]
     held = {**vars(value), **{each: kept for kind in inner if isinstance(kind, type) for each, kept in vars(kind).items()}}
     kept = {each for each in names.sets & held.keys() if not hasattr(type(held[each]), "__get__")}
-    if kept or name in names.marked or (name in names.whole and "setattr" in names.globals):
-        raise _marked(name.removeprefix(imported("")))
+    kept |= {option for each in inner if are_options(each) for option in _options(vars(each)["d"])} & names.sets
+    if kept or name in names.marked or _by_name(name, names):
+        raise _marked(of or name)
+
+
+def are_options(value: Any) -> bool:
+    """Whether these are options of pandas, or some of them: whoever has them, or a copy, sets those of the whole process."""
+    return type(value).__module__ == "pandas._config.config" and isinstance(vars(value).get("d"), dict)
+
+
+def _options(held: dict[str, Any]) -> Iterator[str]:
+    """The names of options and of what they stand in."""
+    for name, value in held.items():
+        yield name
+        if isinstance(value, dict):
+            yield from _options(value)
+
+
+def _by_name(name: str, names: Named) -> bool:
+    """Whether it may give it attributes whose names it need not name."""
+    return name in names.whole and "setattr" in names.globals
 
 
 def _marked(name: str) -> Untried:
     return Untried(f"it gives {name!r} another attribute, which is not the user's own")
+
+
+def _changing(name: str, value: Any) -> bool:
+    return isinstance(value, _STATEFUL) or name == "environ"
+
+
+def _at(path: str) -> Any:
+    """What is imported from there, if that is there: nothing is imported for the question."""
+    owner, _, name = path.rpartition(".")
+    held = getattr(sys.modules.get(owner), "__dict__", {})
+    return held[name] if name in held else sys.modules.get(path, _NOWHERE)

@@ -15,7 +15,7 @@ from bigdebug.actors.codes import Untried, library
 from bigdebug.actors.decorated import Decorated
 from bigdebug.actors.fixed import fixed
 from bigdebug.actors.named import Named
-from bigdebug.actors.reaching import check_imports, check_library, check_marks, checked
+from bigdebug.actors.reaching import check_given, check_imports, checked
 
 _TELLING = ("__reduce__", "__reduce_ex__", "__getstate__", "__getnewargs__", "__getnewargs_ex__")
 """By what a class says what is copied of an object."""
@@ -133,7 +133,8 @@ class Shared:
             raise Untried(f"{where} of its class is a {type(value).__name__}, which all its objects share")
 
     def _function(self, function: FunctionType, where: str) -> None:
-        if library(function.__globals__.get("__name__")) and not function.__closure__:
+        theirs = library(function.__globals__.get("__name__"))
+        if theirs and not function.__closure__:
             return
         names = checked(function)
         self._met(function)
@@ -141,13 +142,12 @@ class Shared:
         if names.stores:
             raise Untried(f"{where} changes {min(names.stores)!r}, which is outside of it")
         values = {name: function.__globals__[name] for name in names.globals if name in function.__globals__}
-        for name, value in values.items():
-            check_marks(name, value, names)
-            if isinstance(value, ModuleType) and library(value.__name__):
-                check_library(value, names.attributes)
-        check_imports(names)
         values.update({name: cell.cell_contents for name, cell in zip(function.__code__.co_freevars, function.__closure__ or ()) if filled(cell)})
-        for name, value in (*values.items(), *_defaults(function), *vars(function).items()):
+        if not theirs:
+            check_imports(names)
+            for name, value in (*values.items(), *defaults(function)):
+                check_given(name, value, names)
+        for name, value in (*values.items(), *defaults(function), *vars(function).items()):
             self._read(value, name, where)
 
     def _read(self, value: Any, name: str, where: str) -> None:
@@ -157,8 +157,10 @@ class Shared:
             raise Untried(f"{where} reads {name!r}, which may change") from None
 
 
-def _defaults(function: FunctionType) -> Iterator[tuple[str, Any]]:
-    yield from (("a default value", each) for each in function.__defaults__ or ())
+def defaults(function: FunctionType) -> Iterator[tuple[str, Any]]:
+    """The parameters of a function that have a value when they are given none, and that."""
+    code, values = function.__code__, function.__defaults__ or ()
+    yield from zip(code.co_varnames[code.co_argcount - len(values) : code.co_argcount], values)
     yield from (function.__kwdefaults__ or {}).items()
 
 

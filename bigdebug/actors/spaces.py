@@ -13,8 +13,8 @@ from bigdebug.actors.aside import open_in_vain
 from bigdebug.actors.codes import Untried, library
 from bigdebug.actors.frames_apart import Copy
 from bigdebug.actors.named import Named
-from bigdebug.actors.reaching import check_imports, check_library, check_marks, checked
-from bigdebug.actors.shared import filled
+from bigdebug.actors.reaching import check_given, check_imports, check_library, check_marks, checked
+from bigdebug.actors.shared import defaults, filled
 
 
 class Spaces:
@@ -54,9 +54,13 @@ class Spaces:
             elif value is not open:
                 self._take(scope, name, copy)
         check_imports(names)
-        for cell in function.__closure__ or ():
+        for name, cell in zip(function.__code__.co_freevars, function.__closure__ or ()):
+            if filled(cell):
+                check_marks(name, cell.cell_contents, names)
             if filled(cell) and isinstance(cell.cell_contents, types.ModuleType):
                 cells(cell).cell_contents = self._module(cell.cell_contents, names.attributes, copy)
+        for name, value in defaults(function):
+            check_given(name, value, names)
         return names
 
     def _take(self, scope: dict[str, Any], name: str, copy: Copy) -> None:
