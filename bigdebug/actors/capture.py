@@ -15,6 +15,7 @@ from bigdebug.actors.arguments import Arguments
 from bigdebug.actors.aside import being_tried
 from bigdebug.actors.associations import Associations, Intervals, Spans, Unknown
 from bigdebug.actors.beside import Beside
+from bigdebug.actors.callers import by_caller
 from bigdebug.actors.columns import Column
 from bigdebug.actors.items import Items
 from bigdebug.actors.log import as_key, unhashable
@@ -87,7 +88,7 @@ class Capture:
     def calls(self, records: Any) -> Any:
         """Call the function, and give what it gives; its outputs are in ``given`` then."""
         self._looks = Looks(records, partial(_read, self._paired, self._tags, self._promise), self._paired.given)
-        result = self._arguments.call(self._function, self._looks.hand())
+        result = self._arguments.call(partial(by_caller, self._function), self._looks.hand())
         self.given = self._paired.giving(result)
         return result
 

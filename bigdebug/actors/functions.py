@@ -14,6 +14,7 @@ from bigdebug.actors.aside import being_tried, ended
 from bigdebug.actors.associations import Associations, Groups, Unknown, all_of_all, made_of
 from bigdebug.actors.bare import bare
 from bigdebug.actors.beside import Beside
+from bigdebug.actors.callers import by_caller
 from bigdebug.actors.codes import Untried
 from bigdebug.actors.columns import Column
 from bigdebug.actors.decorated import Decorated, decorated, name_of
@@ -75,14 +76,14 @@ class FrameFunction(Decorated):
         """What the function gives, of a frame that its first parameter gets."""
         found = Arguments.of(self._function, bound, args, kwargs)
         if found is None:
-            result = self._function(*args, **kwargs)
+            result = by_caller(self._function, *args, **kwargs)
             log.warning("bigdebug: a step is not captured: %s was called without a frame for its first parameter", self._name)
             return result
         arguments, frame = found
         if not hasattr(frame, "iloc"):
             raise ActorError(f"{self._name} is a step over a frame", value=frame, remedy="Call it with a frame of pandas as its first argument.")
         if being_tried():  # a step within one that is tried
-            return self._function(*args, **kwargs)
+            return by_caller(self._function, *args, **kwargs)
         inputs, why = all_inputs([frame])
         beside = Beside()
         for each in arguments:
@@ -92,7 +93,7 @@ class FrameFunction(Decorated):
             if seen is not None and not probes:
                 for each in (self._function, *arguments):
                     beside.remembers(each)
-            result = self._function(*args, **kwargs)
+            result = by_caller(self._function, *args, **kwargs)
             associations, more, held = self._after(seen, probes, untold, inputs.count, result)
             given(actor, result, inputs, associations, (*why, *filter(None, [more]), *beside.notes(self._name)), held)
         return result

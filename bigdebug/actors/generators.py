@@ -17,6 +17,7 @@ import numpy as np
 from bigdebug.actors.actor import Home
 from bigdebug.actors.arguments import Arguments
 from bigdebug.actors.aside import being_tried
+from bigdebug.actors.callers import by_caller
 from bigdebug.actors.capture import Capture, Key, Promise, Transform
 from bigdebug.actors.codes import library
 from bigdebug.actors.decorated import Decorated, decorated, name_of
@@ -70,7 +71,7 @@ class GeneratorFunction(Decorated):
         """What the function gives, of the records that its first parameter gets. It is called now, as without; of a generator function, that runs nothing yet."""
         found = None if being_tried() else Arguments.of(self._function, bound, args, kwargs)  # else a step within one that is tried
         if found is None:
-            result = self._function(*args, **kwargs)
+            result = by_caller(self._function, *args, **kwargs)
             if not being_tried():
                 log.warning("bigdebug: a step is not captured: %s was called without records for its first parameter", self._name)
             return result

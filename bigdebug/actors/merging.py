@@ -8,7 +8,7 @@ import numpy as np
 
 from bigdebug.actors.actor import Home
 from bigdebug.actors.associations import Pairs, Unknown, one_to_one
-from bigdebug.actors.caller import called_for
+from bigdebug.actors.callers import pandas_by_caller
 from bigdebug.actors.columns import Column
 from bigdebug.actors.files import runs_of
 from bigdebug.actors.frames import all_inputs, given
@@ -30,7 +30,7 @@ def merge(left: pd.DataFrame, right: pd.DataFrame, how: Any = "inner", on: Any =
 
     options.update(how=how, on=on)
     if not (isinstance(left, (pd.DataFrame, pd.Series)) and isinstance(right, (pd.DataFrame, pd.Series))):
-        return called_for(pd.merge, left, right, **options)
+        return pandas_by_caller(pd.merge, left, right, **options)
     frames = [frame.to_frame() if frame.ndim == 1 else frame for frame in (left, right)]
     for frame in frames:
         if frame.columns.nlevels > 1 or any(mark in frame.columns for mark in _MARKS):
@@ -40,7 +40,7 @@ def merge(left: pd.DataFrame, right: pd.DataFrame, how: Any = "inner", on: Any =
         marked = [_marked(frame, mark) for frame, mark in zip(frames, _MARKS)]
         joined = _joined(marked, options)
         if joined is None:
-            joined = called_for(pd.merge, left, right, **options)  # which raises what pandas does of the frames themselves
+            joined = pandas_by_caller(pd.merge, left, right, **options)  # which raises what pandas does of the frames themselves
             why = (*why, unmarked := f"{name} has no lineage: pandas does not join the frames with the numbers of their rows beside")
             given(actor, joined, inputs, Unknown(unmarked), why)
             return joined
@@ -48,7 +48,7 @@ def merge(left: pd.DataFrame, right: pd.DataFrame, how: Any = "inner", on: Any =
         if not all(map(_called_by_texts, frames)):
             columns = _columns(left, right, options, list(joined.columns))
             if columns is None:
-                joined = called_for(pd.merge, left, right, **options)
+                joined = pandas_by_caller(pd.merge, left, right, **options)
             else:
                 joined.columns = columns
         given(actor, joined, inputs, Pairs(of_left, of_right, len(left)), why)
@@ -58,7 +58,7 @@ def merge(left: pd.DataFrame, right: pd.DataFrame, how: Any = "inner", on: Any =
 def _joined(marked: list[pd.DataFrame], options: dict[str, Any]) -> pd.DataFrame | None:
     """The frames as they are joined; None where that raises, for what it says may count the column of numbers."""
     try:
-        joined: pd.DataFrame = called_for(marked[0].merge, marked[1], **options)
+        joined: pd.DataFrame = pandas_by_caller(marked[0].merge, marked[1], **options)
     except Exception as error:
         if from_outside(error):
             raise
@@ -93,7 +93,7 @@ def _columns(left: Any, right: Any, options: dict[str, Any], labels: list[Any]) 
 
     keys = {name: _none_of(options[name]) for name in ("on", "left_on", "right_on") if options.get(name) is not None}
     try:
-        columns = called_for(pd.merge, _without_rows(left), _without_rows(right), **{**options, **keys}).columns
+        columns = pandas_by_caller(pd.merge, _without_rows(left), _without_rows(right), **{**options, **keys}).columns
         return columns if list(columns) == labels else None
     except Exception as error:  # pandas' own; of the frames themselves it raises what it does
         if from_outside(error):

@@ -7,6 +7,8 @@ from functools import partial
 from itertools import chain, compress
 from typing import Any
 
+from bigdebug.actors.callers import by_caller
+
 _AT_ONCE = frozenset(("builtins", "itertools", "_io"))
 """Modules whose iterables do nothing when they are asked for an iterator; a file that is closed raises."""
 
@@ -52,7 +54,8 @@ def passed(records: Any, ticks: Iterator[Any]) -> Iterator[Any]:
 
 def by_hand(outputs: Any, sees: Callable[[Any], object], enough: Callable[[], bool]) -> Generator[Any, Any, tuple[bool, Any]]:
     """Pass outputs on, and see each, until that is enough: then the next one is still there. Gives whether they are over, and what a generator returned."""
-    step = following = partial(next, outputs)
+    following = partial(next, outputs)
+    step = partial(by_caller, following)  # until its first output, a generator may warn of who asks for that
     left: GeneratorExit | None = None
     try:
         while True:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from bigdebug.actors.caller import called_for
+from bigdebug.actors.callers import pandas_by_caller
 from bigdebug.actors.files import allow, csv_options, encoding, of_pandas, refuse, untraceable
 from bigdebug.actors.frames import FRAMES
 from bigdebug.actors.places import located
@@ -44,7 +44,7 @@ def read_csv(filepath_or_buffer: Path, **options: Any) -> pd.DataFrame:
         raise untraceable("read_csv", "engine='python' and nrows")  # it skips rows with one empty cell, and only a count of all tells
     if options.get("encoding_errors") == "ignore" and options.get("nrows") is not None:
         raise untraceable("read_csv", "encoding_errors='ignore' and nrows")  # a line of which nothing is left is no row
-    return _read(filepath_or_buffer, lambda: called_for(pd.read_csv, filepath_or_buffer, **options), "csv", csv_options(options, header is not None), options.get("nrows"))
+    return _read(filepath_or_buffer, lambda: pandas_by_caller(pd.read_csv, filepath_or_buffer, **options), "csv", csv_options(options, header is not None), options.get("nrows"))
 
 
 def read_json(path_or_buf: Path, **options: Any) -> pd.DataFrame:
@@ -56,7 +56,7 @@ def read_json(path_or_buf: Path, **options: Any) -> pd.DataFrame:
     if not options.get("lines"):
         raise untraceable("read_json", "lines=False")
     lines = options.get("nrows")
-    return _read(path_or_buf, lambda: called_for(pd.read_json, path_or_buf, **options), "json", encoding(options), lines, lambda rows: lines is None or rows == _documents(path_or_buf, lines, options))
+    return _read(path_or_buf, lambda: pandas_by_caller(pd.read_json, path_or_buf, **options), "json", encoding(options), lines, lambda rows: lines is None or rows == _documents(path_or_buf, lines, options))
 
 
 def read_parquet(path: Path, **options: Any) -> pd.DataFrame:
@@ -67,12 +67,12 @@ def read_parquet(path: Path, **options: Any) -> pd.DataFrame:
     refuse(options, ("filters", "storage_options", "filesystem"), "read_parquet")
     name = of_pandas(path, "parquet")
     if not stat.S_ISDIR(mode_of(name)):
-        return _read(path, lambda: called_for(pd.read_parquet, path, **options), "parquet", ())
+        return _read(path, lambda: pandas_by_caller(pd.read_parquet, path, **options), "parquet", ())
     fragments = list(ds.dataset(name, format="parquet", partitioning="hive").get_fragments())
     counts = [fragment.count_rows() for fragment in fragments]
     paths = [located(each.path) for each in fragments]
     with stamping(paths) as stamps:
-        frame = called_for(pd.read_parquet, path, **options)
+        frame = pandas_by_caller(pd.read_parquet, path, **options)
     files = [Extent(each, Unit.ROW, "parquet", stamp=stamps[each]) for each in paths]
     if sum(counts) == len(frame):
         FRAMES.tell(frame, files, counts)

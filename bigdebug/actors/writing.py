@@ -10,7 +10,7 @@ import numpy as np
 
 from bigdebug.actors.actor import Home
 from bigdebug.actors.associations import Associations, Unknown, one_to_one
-from bigdebug.actors.caller import called_for
+from bigdebug.actors.callers import pandas_by_caller
 from bigdebug.actors.files import allow, csv_options, of_pandas, refuse, rows_of, untraceable
 from bigdebug.actors.frames import all_inputs
 from bigdebug.actors.steady import PANDAS, steady
@@ -35,7 +35,7 @@ def to_csv(frame: pd.DataFrame, path_or_buf: Path, *, home: Home = None, **optio
     if getattr(frame, "columns", None) is not None and (frame.columns.nlevels > 1 or (not len(frame.columns) and options.get("index") is False)):
         raise untraceable("to_csv", "columns that take other than one line of header")
     header = _has_header(options.get("header", True))
-    _write(frame, path_or_buf, lambda: called_for(frame.to_csv, path_or_buf, **options), "csv", csv_options(options, header), home, lambda extent: _torn(frame, extent, options))
+    _write(frame, path_or_buf, lambda: pandas_by_caller(frame.to_csv, path_or_buf, **options), "csv", csv_options(options, header), home, lambda extent: _torn(frame, extent, options))
 
 
 def to_json(frame: pd.DataFrame, path_or_buf: Path, *, home: Home = None, **options: Any) -> None:
@@ -43,13 +43,13 @@ def to_json(frame: pd.DataFrame, path_or_buf: Path, *, home: Home = None, **opti
     options = {"orient": "records", "lines": True, **options}
     refuse(options, ("storage_options", "indent"), "to_json")
     allow(options, "to_json", mode="w", lines=True, orient="records", compression="infer")
-    _write(frame, path_or_buf, lambda: called_for(frame.to_json, path_or_buf, **options), "json", (), home)
+    _write(frame, path_or_buf, lambda: pandas_by_caller(frame.to_json, path_or_buf, **options), "json", (), home)
 
 
 def to_parquet(frame: pd.DataFrame, path: Path, *, home: Home = None, **options: Any) -> None:
     """``frame.to_parquet`` into one local file, as a step."""
     refuse(options, ("partition_cols", "storage_options", "filesystem"), "to_parquet")
-    _write(frame, path, lambda: called_for(frame.to_parquet, path, **options), "parquet", (), home)
+    _write(frame, path, lambda: pandas_by_caller(frame.to_parquet, path, **options), "parquet", (), home)
 
 
 def _write(
