@@ -82,8 +82,7 @@ class Capture:
         if self._trial is not None and not being_tried():
             self._trial.before(some, again)
         if (self._trial is None or self._trial.believed) and not being_tried():
-            for each in (self._function, *self._arguments):
-                self._beside.remembers(each)
+            self._beside.remembers(self._function, self._arguments)
 
     def calls(self, records: Any) -> Any:
         """Call the function, and give what it gives; its outputs are in ``given`` then."""

@@ -91,8 +91,7 @@ class FrameFunction(Decorated):
         with steady(self._name, PANDAS, self._home) as actor:
             seen, probes, untold = self._before(frame, arguments, beside)
             if seen is not None and not probes:
-                for each in (self._function, *arguments):
-                    beside.remembers(each)
+                beside.remembers(self._function, arguments)
             result = by_caller(self._function, *args, **kwargs)
             associations, more, held = self._after(seen, probes, untold, inputs.count, result)
             given(actor, result, inputs, associations, (*why, *filter(None, [more]), *beside.notes(self._name)), held)

@@ -45,7 +45,8 @@ def generator(
     tried before the first output, with copies of the function on copies of the first eight records, and of some behind them, each alone: if they give something else then, the step has no
     lineage, and says why; else a note says on how many it was tried.
     ``check=False`` tries nothing and believes it; so is it, and a note says so, where records come from an iterator that cannot be looked into without taking them from it, where what the
-    function remembers cannot be copied for certain, and where it would write a file, connect with something or start a program: it is stopped from that before it does.
+    function remembers cannot be copied for certain, and where it would write a file, connect with something or start a program: it is stopped from that before it does. What the function reads
+    besides its records is noted, and the step is not exact then: seen while it is tried, else told by the files that it holds open and by the names of what it calls. What packages read that are not known for it is not.
 
     The function may go through a collection more than once, ask how many there are, and do with it what else one does: from then on an output is made of all that is in it. It is given what stands
     for the collection, and what is written in C and takes a list alone (``json.dumps``, ``heapq``, ``%`` of a tuple) takes none such: give that ``list(records)``. What a generator function gives is a
