@@ -101,6 +101,7 @@ class Runs:
             needed = {known for kept in self._kept.values() for known in (kept.run.id, *kept.run.earlier)}
             # What its tasks gave, shuffled or cached, is read again, while its RDD is there: then a new run asks what they had read.
             self._tasks = {stage: tasks for stage, tasks in self._tasks.items() if compiled(stage)}
+            self.unsettled = {*filter(compiled, self.unsettled)}
             read = {task.run for known in self._tasks.values() for task in known.values()}
             self._sources = {known: sources for known, sources in self._sources.items() if known in self._kept or known in read}
             gone = self._stored - needed

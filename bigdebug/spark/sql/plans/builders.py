@@ -63,7 +63,7 @@ def _tried(catalyst: Catalyst, expression: Expr) -> Expr:
 
 def _is_repeatable(catalyst: Catalyst, expression: Expr) -> bool:
     """Whether a copy of an expression, with nothing but the row, gives the same."""
-    return bool(expression.deterministic()) and not catalyst.rule("ConvertToLocalRelation").hasUnevaluableExpr(expression)
+    return bool(expression.deterministic()) and not catalyst.cannot_compute(expression)
 
 
 @lru_cache(maxsize=1)

@@ -33,7 +33,7 @@ class Evaluation:
         c = self._catalyst = catalyst
         self.said = str(expression.sql()).replace("`", "")
         made = from_below(c, expression, lambda part: _evaluable(c, part))
-        if c.rule("ConvertToLocalRelation").hasUnevaluableExpr(made):
+        if c.cannot_compute(made):
             raise UntraceableError(f"{self.said} is computed in the tasks of a job alone", remedy="Compute it of the result.")
         self._kinds = [arrow_type(column) for column in columns]
         self._schema = c.jvm.org.apache.spark.sql.types.StructType().add("value", made.dataType())

@@ -87,6 +87,11 @@ class Trees(Expressions):
     def _current(self) -> Any:
         return self.jvm.org.apache.spark.sql.catalyst.trees.TreePattern.CURRENT_LIKE()
 
+    def cannot_compute(self, expression: Expr) -> bool:
+        """Whether something within an expression has no value by itself: it stands for what a plan makes of it."""
+        alone = self.is_a(expression, "org.apache.spark.sql.catalyst.expressions.Unevaluable") and not self.is_a(expression, "org.apache.spark.sql.catalyst.expressions.AttributeReference")
+        return alone or any(map(self.cannot_compute, self.children(expression)))
+
     def is_expression(self, value: Any) -> bool:
         return self.is_a(value, "org.apache.spark.sql.catalyst.expressions.Expression")
 
