@@ -263,12 +263,12 @@ def test_links_of_unknown_actors_and_of_cycles_are_refused(home):
 
 
 def test_an_integer_of_any_length_is_a_value(home):
-    with actors.register("large") as actor:
+    with actors.register("large", home=home) as actor:
         for number in (10**5000, -(10**5000), 10**5000 + 1):
             actor.add_input(number)
             actor.add_output(str(number % 7))
             actor.reset()
-    (step,) = actors.steps()
+    (step,) = actors.steps(home)
     assert [[each.positions.tolist() for each in step.made_from(number)] for number in (10**5000, -(10**5000), 10**5000 + 1)] == [[[0]], [[1]], [[2]]]
 
 
