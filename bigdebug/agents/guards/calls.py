@@ -13,7 +13,7 @@ from typing import Any
 from bigdebug.agents.frames import Dumps
 from bigdebug.agents.guards.cell import Cell
 from bigdebug.agents.guards.code import crash_of
-from bigdebug.agents.guards.crash import name_of, raised_as, trail_of
+from bigdebug.agents.guards.crash import raised_as, same_class, trail_of
 from bigdebug.agents.guards.inflight import NO_RECORD, InFlight, crashes
 from bigdebug.outside import Signal
 
@@ -41,7 +41,7 @@ def _alike(one: BaseException, other: BaseException) -> bool:
 
 def is_same(own: BaseException | None, problem: BaseException) -> bool:
     """Whether what a function raises on a record alone is what it had raised when that came, and of the same line."""
-    return own is not None and name_of(own) == name_of(problem) and trail_of(own) == trail_of(problem)
+    return own is not None and same_class(own, problem) and trail_of(own) == trail_of(problem)
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ class Calls:
         """
         own = self.raised_of(self.source.pulled.listed(), range(max(0, answered - ahead), answered))
         # What begins in the middle may crash of that.
-        return own is not None and (answered <= ahead or name_of(own) == name_of(problem))
+        return own is not None and (answered <= ahead or same_class(own, problem))
 
     def gives_first(self, context: Iterable[Any]) -> int:
         """How much the function gives before it asks for more than the context."""
@@ -97,8 +97,7 @@ class Calls:
         if self.source.context or self.source.first is NO_RECORD or self.source.held.alike(self.source.first, self.source.pulled[place]):
             return False
         both = [self.source.first, self.source.pulled[place]]
-        own = None if self.raised([], both, [0]) is not None else self.raised([], both, [0, 1])
-        return own is not None and name_of(own) == name_of(problem)
+        return self.raised([], both, [0]) is None and same_class(self.raised([], both, [0, 1]), problem)
 
     def raised_of(self, pulled: Sequence[Any], places: Sequence[int]) -> BaseException | None:
         """As ``raised``, but for what the function raises on no record, too."""

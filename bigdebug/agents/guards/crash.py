@@ -124,6 +124,11 @@ def message_of(problem: BaseException) -> str:
     return text if len(text) <= 2_000 else f"{text[:1_997]}..."
 
 
+def same_class(one: BaseException | None, other: BaseException) -> bool:
+    """Whether something was raised, of a class of the same name: a call may make its classes anew."""
+    return one is not None and name_of(one) == name_of(other)
+
+
 class StandIn(Exception):
     """Stands for what was raised somewhere else, or before: ``raised`` is what is told of it."""
 
@@ -152,6 +157,7 @@ def _trail(lines: Sequence[Line]) -> tuple[Line, ...]:
 
 
 def _traced(problem: BaseException) -> tuple[_Trace, Sequence[FrameType]]:
+    """What is told of the traceback of an exception, and its frames."""
     frames: list[FrameType] = []
     place: list[int] = []
     trace, before = vars(BaseException)["__traceback__"].__get__(problem), None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from bigdebug.agents.guards.crash import name_of, trail_of
+from bigdebug.agents.guards.crash import same_class, trail_of
 
 Crashing = Callable[[Sequence[int]], BaseException | None]
 """What a function raises on the records at some places, in their order; None if nothing."""
@@ -26,8 +26,8 @@ class Fewness:
 
     def same(self, problem: BaseException) -> Same:
         """What knows a crash again."""
-        name, trail = name_of(problem), trail_of(problem)
-        return lambda own: own is not None and name_of(own) == name and (not self._minds or trail_of(own) == trail)
+        trail = trail_of(problem)
+        return lambda own: own is not None and same_class(own, problem) and (not self._minds or trail_of(own) == trail)
 
     def shows(self, crash: Crashing, alone: Mapping[int, BaseException], places: Sequence[int], problem: BaseException) -> bool:
         """Whether what the function raises on some of the records, on each alone, shows that it minds how few they are, which was not known before.
@@ -43,6 +43,6 @@ class Fewness:
             if own is None:
                 self._minds = False
                 return False
-            self._minds = self._minds or (name_of(own) == name_of(problem) and trail_of(own) in trails - {trail})
+            self._minds = self._minds or (same_class(own, problem) and trail_of(own) in trails - {trail})
         self._minds = bool(self._minds) or not (others or trail in trails)
         return self._minds

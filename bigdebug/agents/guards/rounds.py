@@ -11,7 +11,7 @@ from typing import Any
 
 from bigdebug.agents.guards.calls import Calls, is_same
 from bigdebug.agents.guards.cell import as_elsewhere
-from bigdebug.agents.guards.crash import name_of
+from bigdebug.agents.guards.crash import same_class
 from bigdebug.agents.guards.halving import Found, culprits
 from bigdebug.agents.guards.inflight import NO_RECORD, Note, crashes
 from bigdebug.agents.guards.inputs import NotMadeAgain
@@ -199,7 +199,7 @@ def _found(calls: Calls, pulled: Sequence[Any], suspects: range, problem: BaseEx
     crash = partial(calls.raised, source.context, pulled)
     *others, last = suspects
     own = crash([last]) if alone is None else alone
-    if (own is None or name_of(own) != name_of(problem)) and calls.needs_first(last, problem):
+    if not same_class(own, problem) and calls.needs_first(last, problem):
         source.context.append(source.first)
         others = [place for place in others if source.position(place) != source.first_at]
         own = crash([last])
