@@ -22,7 +22,7 @@ from bigdebug.spark.rdd.action import NOTHING_GIVEN, Action, Given
 from bigdebug.spark.rdd.compiler import Compiler
 from bigdebug.spark.rdd.definition import definitions
 from bigdebug.spark.rdd.in_progress import InProgress, Uncaptured
-from bigdebug.spark.rdd.outputs import holds_more, let_go
+from bigdebug.spark.rdd.outputs import holds_more
 from bigdebug.spark.rdd.runs import Runs
 from bigdebug.spark.rdd.sent import POLICY_PROPERTY, RUN_PROPERTY, STRATEGY_PROPERTY, WATCH_PROPERTY
 from bigdebug.spark.rdd.watches.watching import Watching
@@ -227,11 +227,11 @@ class Acting(InProgress):
 
     def _settle(self, action: Action) -> None:
         """Have Spark compute anew what tasks have cached that told nothing of it, for their job had failed by then."""
-        for stage in self.runs.unsettled & action.recipes.keys():
-            number = action.recipes[stage].rdd_id
-            if number is not None and holds_more(self.sc, number, self.runs.held([stage])[stage]):
-                gone = let_go(self.sc, action.jrdds, {number})
-                self.runs.let_go([each for each, recipe in action.recipes.items() if recipe.rdd_id in gone])
+        from bigdebug.spark.rdd.crashes.aftermath import release_made
+
+        recorder: Any = self
+        held = self.runs.held(self.runs.unsettled & action.recipes.keys())
+        release_made(recorder, action, {stage for stage, known in held.items() if holds_more(self.sc, action.recipes[stage].rdd_id, known)})
 
 
 def _log(what: str, trouble: Exception) -> None:

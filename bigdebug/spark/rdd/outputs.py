@@ -57,10 +57,11 @@ def let_go(sc: SparkContext, jrdds: Collection[Any], made_by: Collection[int]) -
     return {number for number, found in known.items() if found}
 
 
-def holds_more(sc: SparkContext, number: int, known: Collection[int]) -> bool:
+def holds_more(sc: SparkContext, number: int | None, known: frozenset[int]) -> bool:
     """Whether Spark holds, cached, other partitions of the RDD with this id than those that are known; so it may where it does not tell in time which it holds."""
     jsc: Any = sc._jsc
-    if not any(info.id() == number and info.numCachedPartitions() for info in jsc.sc().getRDDStorageInfo()):
+    cached = (info for info in jsc.sc().getRDDStorageInfo() if info.id() == number and info.numCachedPartitions())
+    if all(known >= {*range(info.numPartitions())} for info in cached):  # or there is none
         return False
     try:
         jsc.sc().listenerBus().waitUntilEmpty(_PATIENCE)  # which blocks these are, its listeners are told

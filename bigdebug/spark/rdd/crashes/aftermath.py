@@ -48,7 +48,7 @@ def _note(recorder: Recorder, run: Run, action: Action, packed: str) -> None:
     """Note the crashes that tasks went on from, and let Spark hold nothing of what they gave: it is not all."""
     blamed, reports, policy = Blamed(recorder, run), recorder.runs.crashes_of(run), Policy.unpacked(packed)
     stages = {stage.id: stage for stage in run.graph.stages}
-    release = partial(_release, recorder, action, {report.stage for report in reports} | _untold(run, action))
+    release = partial(release_made, recorder, action, {report.stage for report in reports} | _untold(run, action))
     recorder.policies[run.id] = Governed(policy.to_the_end().packed(), release)
     run.culprits.known += told_once((culprit for r in reports for culprit in blamed.culprits(stages[r.stage], r.partition, r.crashes, ())), ())
     hidden = sum(report.crashed - len(report.crashes) for report in reports)
@@ -73,7 +73,7 @@ def _untold(run: Run, action: Action) -> set[str]:
     }
 
 
-def _release(recorder: Recorder, action: Action, stages: set[str]) -> None:
+def release_made(recorder: Recorder, action: Action, stages: set[str]) -> None:
     """Have Spark hold nothing that is made of what tasks of some stages gave."""
     numbers = {stage: recipe.rdd_id for stage, recipe in action.recipes.items()}
     made_by = {number for stage in stages if (number := numbers[stage]) is not None}
