@@ -173,7 +173,7 @@ def test_no_culprit_is_lost_at_whichever_line_who_asks_is_interrupted(dbg: Any, 
 @pytest.mark.parametrize("part", range(3))
 def test_a_job_that_is_captured_again_is_whole_at_whichever_line_its_run_was_not_made(dbg: Any, part: int) -> None:
     """Spark computes no shuffle again, whose tasks told of themselves before the interruption."""
-    for after in count(part + 1, 3):  # before its first line nobody knows that there was a run
+    for after in count(part, 3):
         sums = dbg.context.parallelize(range(9), 2).map(lambda n: (n % 3, n)).reduceByKey(add, 2)
         with interrupted(after, "/rdd/runs.py") as came, dbg.capture("interrupted"):
             sums.collect()

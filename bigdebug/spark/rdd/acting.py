@@ -151,6 +151,7 @@ class Acting(InProgress):
             return None
         action = Action(self.next_run_id(), name, subject, capture, facts, again=again, policy=capture.policy, given=given)
         try:
+            self.runs.begin(action.run)
             self.thread.action = action
             self.sc.setLocalProperty(RUN_PROPERTY, action.run)
             self.sc.setLocalProperty(STRATEGY_PROPERTY, capture.strategy)

@@ -51,6 +51,8 @@ class Runs:
         self._tasks: dict[str, dict[int, LatestTask]] = {}
         self._sources: dict[str, Mapping[int, SourceFacts]] = {}
         self._stored: set[str] = set()
+        self._running: dict[int, str] = {}
+        """What each thread has begun last. Who is interrupted may not come to say that it has ended."""
         self._crashes: dict[str, list[Report]] = {}
         self._watched: dict[str, list[Report]] = {}
         self._counts: dict[str, int] = {}
@@ -71,10 +73,17 @@ class Runs:
         """The RDDs that the jobs of a run computed."""
         return self._kept[run.id].targets
 
+    def begin(self, run: str) -> None:
+        """From here on tasks may write as ``run``. What they wrote goes with the next run that is forgotten, where none is made of the action."""
+        with self._alone:
+            self._running[threading.get_ident()] = run
+            self._stored.add(run)
+
     def add(self, action: Action, status: str) -> Run:
         """Make a run of an action whose jobs have ended."""
         with self._alone:
-            self._stored.add(action.run)  # what its tasks wrote goes with the next run that is forgotten, where this is interrupted
+            self._stored.add(action.run)
+            self._running = {thread: run for thread, run in self._running.items() if run != action.run}
             targets = action.targets or [action.subject]
             reports = self.reports_of(action.run)
             # Who is interrupted, or fails, has made no run: then nobody knows of these tasks, and what they gave is derived.
@@ -99,6 +108,7 @@ class Runs:
                 for known in (self._kept, self._counts, self._crashes, self._watched):
                     known.pop(run.id, None)
             needed = {known for kept in self._kept.values() for known in (kept.run.id, *kept.run.earlier)}
+            needed |= {run for thread, run in self._running.items() if thread != threading.get_ident()}  # this thread has nothing that runs: it is here
             # What its tasks gave, shuffled or cached, is read again, while its RDD is there: then a new run asks what they had read.
             self._tasks = {stage: tasks for stage, tasks in self._tasks.items() if compiled(stage)}
             self.unsettled = {*filter(compiled, self.unsettled)}
