@@ -168,6 +168,8 @@ class Capture:
         if self._unseen or self._looks is None or not self._looks.again:
             return self._unseen
         if self._promise.each or self._promise.tags:
+            if self._looks.unseen:
+                return "what it reads of a text, or of other bytes, is not seen, for that is given as it is; give what it reads one by one in a list"
             return "it does more with its records than to read each once; without each= and tags= an output is made of all that it has seen"
         return "it does more with its records than to read them one by one, and nobody knows how many there were" if count is None else ""
 

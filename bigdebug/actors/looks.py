@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable, Generator, Iterator
+from mmap import mmap
 from typing import Any
 
 from bigdebug.actors.codes import library
@@ -14,6 +16,8 @@ ONLY_ITERATORS = frozenset(("builtins", "itertools"))
 ATOMS = (str, int, float, bool, type(None))
 """What an iterator has of these, such as the name of a file, is none of its records."""
 
+WHOLE = (str, bytes, bytearray, memoryview, array, mmap)
+"""What is mostly read as a whole, by what is written in C and takes nothing that stands for it: ``re``, ``open``, ``json``, ``struct``. It is handed as it is."""
 
 _TELLING: tuple[type[Any], ...] = (type(iter([])), type(iter(())))
 _LET_GO = 2
@@ -39,6 +43,8 @@ class Looks:
         """Whether it asked for more than how many there are, or records one by one."""
         self.strays = False
         """Whether it read from an iterator in another way, so that nobody knows which records are next."""
+        self.unseen = isinstance(records, WHOLE)
+        """Whether nobody sees what it reads of them."""
 
     def hand(self) -> Any:
         """What the function is given in the place of the records: what it can go through as often as them; themselves, if nobody can go through them."""
@@ -46,6 +52,9 @@ class Looks:
         if isinstance(records, Generator):
             return self._first(records)
         if not is_iterable(records):
+            return records
+        if self.unseen:
+            self._told("", None)
             return records
         if not isinstance(records, Iterator):
             return handed(records, self._through, self._told)

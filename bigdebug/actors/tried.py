@@ -22,7 +22,7 @@ from bigdebug.actors.aside import aside, ended, stopped
 from bigdebug.actors.beside import Beside
 from bigdebug.actors.codes import Untried, library
 from bigdebug.actors.fixed import all_atoms
-from bigdebug.actors.looks import Looks
+from bigdebug.actors.looks import WHOLE, Looks
 from bigdebug.actors.promises import MOST_SECONDS, Broken
 from bigdebug.actors.room import MOST_BYTES, Known, NoRoom, Room
 from bigdebug.actors.shared import tells
@@ -46,6 +46,8 @@ _COPIED: tuple[type[Any], ...] = (type(iter([])), type(iter(())), type(iter(rang
 
 def first_of(records: Iterable[Any]) -> list[Any] | None:
     """The first few records, and some from all places behind them, if they can be looked at and are still there for whoever reads them; else None."""
+    if isinstance(records, WHOLE):
+        return None
     if isinstance(records, _COPIED):
         return some_of(copy.copy(records))
     if isinstance(records, (Sequence, AbstractSet, Mapping, np.ndarray)) and library(type(records).__module__):  # what one of the user's does when it is asked, nobody knows

@@ -4,7 +4,10 @@ import array
 import copy
 import csv
 import io
+import mmap
 import pickle
+import re
+import struct
 from collections import Counter, OrderedDict, UserList, deque, namedtuple
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -358,3 +361,46 @@ def test_an_iterator_that_can_do_more_still_can(tmp_path):
         assert (lines.readline(), next(lines)) == ("a\n", "b\n")
     del lines
     assert any("in another way than one by one" in why for why in step().incomplete)
+
+
+def words_of(text):
+    for match in re.finditer(r"\w+", text):
+        yield match.group()
+
+
+def lines_of(path):
+    with open(path) as file:
+        yield from file
+
+
+def labelled(text):
+    for word in text.split():
+        yield f"{text}: {word}"
+
+
+def unpacked(numbers):
+    yield from struct.unpack(f"{len(numbers)}d", numbers)
+
+
+def found_in(data):
+    yield from re.findall(b"o", data)
+
+
+@pytest.mark.parametrize("each", [False, True])
+@pytest.mark.parametrize("case", ["words", "lines", "labelled", "array", "bytes", "bytearray", "memoryview", "mmap"])
+def test_a_text_or_other_bytes_are_given_as_they_are(case, each, tmp_path):
+    """What is written in C reads them as a whole, and takes nothing in their place; so nobody sees what an output is made of."""
+    path = tmp_path / "in.txt"
+    path.write_text("one\ntwo\n")
+    with path.open("r+b") as opened, mmap.mmap(opened.fileno(), 0) as mapped:
+        function, records = {
+            "words": (words_of, "one two"), "lines": (lines_of, str(path)), "labelled": (labelled, "one two"), "array": (unpacked, array.array("d", [1.5, 2.5])),
+            "bytes": (found_in, b"foo"), "bytearray": (found_in, bytearray(b"foo")), "memoryview": (found_in, memoryview(b"foo")), "mmap": (found_in, mapped),
+        }[case]
+        outputs = list(function(records))
+        assert list(actors.generator(function, each=each)(records)) == outputs
+        if not each:
+            assert made(len(outputs)) == [[*range(len(records))]] * len(outputs)
+            return
+    with pytest.raises(IncompleteLineageError, match="is given as it is"):
+        made(1)
