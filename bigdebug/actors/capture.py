@@ -21,7 +21,7 @@ from bigdebug.actors.items import Items
 from bigdebug.actors.log import as_key, unhashable
 from bigdebug.actors.looks import ATOMS, Looks
 from bigdebug.actors.paired import Paired
-from bigdebug.actors.passed import by_hand
+from bigdebug.actors.passed import asked, by_hand
 from bigdebug.actors.places import NOWHERE, Places
 from bigdebug.actors.promises import NOT_TRIED
 from bigdebug.actors.reconstructed import INPUT, KINDS, OUTPUT, reconstructed
@@ -230,9 +230,12 @@ class Tags:
 
     def noted(self, records: Iterable[Any], key: Key) -> Iterator[Any]:
         """The records, whose tags are noted when they are read."""
-        for record in records:
-            self.note(self.read, key(record))
-            yield record
+        note = partial(self._noted, key)
+        return (note(each) for each in records) if isinstance(records, Generator) else map(note, asked(records))
+
+    def _noted(self, key: Key, record: Any) -> Any:
+        self.note(self.read, key(record))
+        return record
 
 
 def since_the_beginning(reads: Positions) -> Intervals:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Iterator
-from functools import partial
-from itertools import chain, compress
+from functools import lru_cache, partial
+from itertools import chain, compress, repeat, starmap
 from typing import Any
 
 from bigdebug.actors.callers import by_caller
@@ -49,7 +49,15 @@ def passed(records: Any, ticks: Iterator[Any]) -> Iterator[Any]:
     if isinstance(records, Generator):
         return Passed(records, ticks)
     at_once = type(records).__module__ in _AT_ONCE and isinstance(records, Iterable) and not getattr(records, "closed", False)
-    return compress(records if at_once else chain.from_iterable((records,)), ticks)
+    return compress(records if at_once else asked(records), ticks)
+
+
+def asked(records: Any) -> Iterator[Any]:
+    """The records, of which an iterator is made when the first is asked for. One that had none may have more later, as a consumer of a queue."""
+    if not isinstance(records, Iterator):
+        return chain.from_iterable((records,))
+    made = lru_cache(None)(partial(iter, records))
+    return map(next, starmap(made, repeat(())))
 
 
 def by_hand(outputs: Any, sees: Callable[[Any], object], enough: Callable[[], bool]) -> Generator[Any, Any, tuple[bool, Any]]:

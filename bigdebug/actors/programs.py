@@ -15,13 +15,14 @@ from bigdebug.actors.files import rows_of
 from bigdebug.actors.matched import MATCHES, Looked, Unmatched, lines_in, matched
 from bigdebug.actors.places import located
 from bigdebug.actors.protocol import SAYS, say
-from bigdebug.actors.stamping import Stamper, stamping
+from bigdebug.actors.stamping import Stamper, stamping, standing, written_at
 from bigdebug.actors.steady import PROGRAM, Steady, steady
 from bigdebug.errors import ActorError
 from bigdebug.shown import counted
-from bigdebug.store.paths import mode_of
+from bigdebug.store.paths import mode_of, same_file
 from bigdebug.trace.across.located import Extent, Unit
 from bigdebug.trace.across.paths import short
+from bigdebug.trace.across.stamps import stamp_of
 
 Path = str | os.PathLike[str]
 Lineage = Literal["whole", "lines", "filter", "content", "protocol"]
@@ -86,16 +87,21 @@ class _Files:
         """``unordered`` says what is done with several files in an order that nobody knows, if it is. Files that are written in place are read now, before they are no more."""
         self._taken, self._given, self._lineage, self._unordered = taken, given, lineage, unordered
         take = Stamper()
-        in_place = [path for path in taken if path in given]
+        in_place = [path for path in taken if path in given or any(same_file(path, other) for other in given)]
         self._stamps = {path: take(path) for path in in_place}
         self._before = {path: _tried(path) for path in in_place} if lineage in MATCHES else {}
+        self._changed: list[str] = []
+        self._stood = standing(given)
 
     @contextmanager
     def stamped(self) -> Iterator[None]:
         """Within: the program runs, which takes what stands in the files that it only reads."""
-        with stamping([path for path in self._taken if path not in self._stamps]) as others:
+        only_read = [path for path in self._taken if path not in self._stamps]
+        before = {path: stamp_of(path, digest=False) for path in only_read}
+        with stamping(only_read) as others:
             yield
         self._stamps.update(others)
+        self._changed = [path for path in only_read if stamp_of(path, digest=False) != before[path]]
 
     def commit(self, actor: Steady, name: str, notes: Sequence[str]) -> None:
         """Find what was promised in the files, and commit that, or the files as wholes. ``notes`` are told with it."""
@@ -132,8 +138,8 @@ class _Files:
         actor.commit_with(self._taken, written, why, lambda paths: f"{name} said nothing of {', '.join(map(short, paths))}: what it wrote of these was made of all that it read")
 
     def _written(self, name: str) -> tuple[list[str], list[str]]:
-        """The files that are there; and that others were not written."""
-        written = [path for path in self._given if mode_of(path)]
+        """The files that it wrote; and that others were not written, which may be there from before."""
+        written = [path for path in self._given if mode_of(path) and (path not in self._stood or self._stood[path] != written_at(path))]
         return written, [f"{name} did not write {path}" for path in self._given if path not in written]
 
     def _commit_wholes(self, actor: Steady, written: Sequence[str], why: Sequence[str]) -> None:
@@ -144,6 +150,8 @@ class _Files:
 
     def _lines(self, path: str) -> Looked:
         """The lines that a file had before the program ran; of files that it only reads, those that they have. Raises Unmatched."""
+        if path in self._changed:
+            raise Unmatched(f"read {path}, which was changed meanwhile (name what a program changes among what it writes)")
         found = self._before[path] if path in self._before else lines_in(path)
         if isinstance(found, Unmatched):
             raise found

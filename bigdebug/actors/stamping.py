@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import stat
+import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
@@ -12,6 +15,12 @@ from bigdebug.trace.across.stamps import DIGESTED, stamp_of
 
 MOST = 256 << 20
 """Bytes of the files of a step that are read for digests, all together."""
+
+_STEP = 0.02
+"""Seconds behind which a file system gives another time to what is written."""
+
+_COARSE = 10_000_000
+"""Nanoseconds: a time that is a whole hundredth of a second may be of a file system whose steps are longer."""
 
 
 class Stamper:
@@ -42,6 +51,30 @@ def stamping(paths: Sequence[str]) -> Iterator[dict[str, FileStamp | None]]:
         taken = _begun(beside, paths)
         yield stamps
         stamps.update({path: _still(path, stamp.result()) for path, stamp in taken.items()})
+
+
+Written = tuple[int, int, int, int, int]
+
+
+def written_at(path: str) -> Written | None:
+    """What is another one when somebody has written the file, also the same once more; None if it is no file, or if nobody could tell."""
+    try:
+        status = os.stat(path)
+    except (OSError, ValueError) as problem:
+        if from_outside(problem):
+            raise
+        return None
+    if not stat.S_ISREG(status.st_mode) or status.st_ctime_ns % _COARSE == 0:
+        return None
+    return status.st_ctime_ns, status.st_mtime_ns, status.st_size, status.st_ino, status.st_dev
+
+
+def standing(paths: Sequence[str]) -> dict[str, Written]:
+    """When the files were written that are there. Times of files go in steps: behind this, who writes them has another one."""
+    found = {path: when for path in paths if (when := written_at(path)) is not None}
+    latest = max((changed for changed, *_ in found.values()), default=0) / 1e9
+    time.sleep(min(_STEP, max(0.0, latest + _STEP - time.time())))
+    return found
 
 
 def _begun(beside: ThreadPoolExecutor, paths: Sequence[str]) -> dict[str, Future[FileStamp | None]]:

@@ -26,7 +26,7 @@ from bigdebug.actors.room import Known
 from bigdebug.actors.stamping import stamping
 from bigdebug.actors.steady import GENERATOR, steady
 from bigdebug.errors import ActorError
-from bigdebug.store.paths import mode_of
+from bigdebug.store.paths import mode_of, same_file
 from bigdebug.trace.across.located import Extent, FileStamp, Unit
 from bigdebug.trace.across.stamps import stamp_of
 
@@ -85,7 +85,7 @@ _FILES = ("source", "target")
 
 
 def _call(capture: Capture, home: Home, sources: list[str], target: str, encoding: str) -> None:
-    if target in sources or any(_same_file(target, path) for path in sources):
+    if target in sources or any(same_file(target, path) for path in sources):
         raise ActorError("A step does not write the file that it reads", value=target, remedy="Write another one, and rename it afterwards.")
     options = () if encoding == "utf-8" else (("encoding", encoding),)
 
@@ -109,10 +109,6 @@ def _call(capture: Capture, home: Home, sources: list[str], target: str, encodin
 def _unread(path: str) -> FileStamp | None:
     """Of a file that was not read to its end."""
     return stamp_of(path, digest=False)
-
-
-def _same_file(one: str, other: str) -> bool:
-    return bool(mode_of(one) and mode_of(other)) and os.path.samefile(one, other)
 
 
 def _first(sources: Sequence[str], encoding: str) -> list[str] | None:

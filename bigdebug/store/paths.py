@@ -20,6 +20,11 @@ def mode_of(path: str | os.PathLike[str]) -> int:
         return 0
 
 
+def same_file(one: str | os.PathLike[str], other: str | os.PathLike[str]) -> bool:
+    """Whether two paths lead to one file: by a link, or by another name of it."""
+    return bool(mode_of(one) and mode_of(other)) and os.path.samefile(one, other)
+
+
 def is_folder(path: str | os.PathLike[str]) -> bool:
     """Whether there is a directory. Raises what keeps it from being seen, as ``Path.is_dir`` does; that has other answers to it from Python 3.14 on."""
     try:

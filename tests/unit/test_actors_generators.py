@@ -458,3 +458,30 @@ def test_trying_a_generator_needs_no_pandas(tmp_path):
     )
     done = subprocess.run([sys.executable, "-c", program, str(tmp_path / "home")], check=True, capture_output=True, text=True)
     assert done.stdout == "20 () False\n"
+
+
+class Consumer:
+    """As of a queue: it stops where nothing came for a while, and has more for who asks again."""
+
+    def __init__(self):
+        self.batches = [[1, 2], [3], [4, 5]]
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        if self.batches and self.batches[0]:
+            return self.batches[0].pop(0)
+        del self.batches[:1]
+        raise StopIteration
+
+
+def polls(consumer):
+    for _ in range(4):
+        yield from consumer
+
+
+@pytest.mark.parametrize("options", [{}, {"each": True}, {"tags": (lambda n: n, lambda n: n)}])
+def test_an_iterator_that_has_more_behind_its_end_is_asked_for_it(options):
+    assert list(actors.generator(polls, **options)(Consumer())) == [1, 2, 3, 4, 5]
+    assert actors.steps()[-1].incomplete == (("What was promised is believed: the records come one by one, and none can be looked at before the function asks for it",) if "each" in options else ())

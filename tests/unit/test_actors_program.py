@@ -398,3 +398,41 @@ def test_a_program_has_the_environment_that_it_was_given_and_no_other(tmp_path, 
     for number, (options, seen) in enumerate((({"env": {}}, "no"), ({"env": None}, "x"), ({}, "x"), ({"env": {"SECRET": "y"}}, "y"))):
         actors.program([sys.executable, "-c", "import os; print(os.environ.get('SECRET', 'no'))"], lineage="protocol", stdout=tmp_path / f"{number}", **options)
         assert (tmp_path / f"{number}").read_text() == f"{seen}\n"
+
+
+def test_an_old_file_is_no_output_of_a_program_that_did_not_write_it(source, tmp_path):
+    """A make that had nothing to do leaves what another step wrote."""
+    out = tmp_path / "out"
+    actors.program(["grep", "b", source], reads=source, stdout=out, lineage="filter")
+    actors.program(["true"], reads=source, writes=out, lineage="filter")
+    step = actors.steps()[-1]
+    assert [extent.path for extent in step.writes] == []
+    assert f"true did not write {out}" in step.incomplete
+
+
+@pytest.mark.parametrize("how", ["cat {0} > t; cat t > {0}", "cp {0} t; mv t {0}", "cp -p {0} t; cp -p t {0}", "touch {0}"])
+def test_a_program_that_writes_the_same_once_more_has_written_it(source, how):
+    """Also behind one that had just done so: times of files go in steps of milliseconds."""
+    for _ in range(20):
+        source.write_text("a\nb\n")
+        actors.program(["sh", "-c", how.format(source)], writes=source, cwd=source.parent)
+        assert [extent.path for extent in actors.steps()[-1].writes] == [str(source)]
+
+
+def test_a_file_that_a_program_changes_while_it_reads_it_is_traced_as_a_whole(tmp_path):
+    """Its lines are not any more what they were: here the job was the first one, and stands in the queue still."""
+    (tmp_path / "queue").write_text("a\nb\na\n")
+    actors.program(["sh", "-c", "head -1 queue > job; sed -i 1d queue"], reads="queue", writes="job", lineage="filter", cwd=tmp_path)
+    (step,) = actors.steps()
+    assert "changed meanwhile" in step.incomplete[0]
+    assert [extent.unit for extent in (*step.reads, *step.writes)] == [Unit.WHOLE] * 2
+
+
+@pytest.mark.parametrize("link", [os.symlink, os.link])
+@pytest.mark.parametrize(("command", "reads", "writes"), [("tail -n 2 data > t; cat t > other", "data", "other"), ("sort -o data other", "other", "data")])
+def test_a_file_that_is_written_in_place_by_another_name_was_what_it_was_before(tmp_path, link, command, reads, writes):
+    (tmp_path / "data").write_text("c\nb\na\n")
+    link(tmp_path / "data", tmp_path / "other")
+    lineage = "filter" if "tail" in command else "content"
+    actors.program(["sh", "-c", command], reads=reads, writes=writes, lineage=lineage, cwd=tmp_path)
+    assert list(back(actors.steps()[-1], tmp_path / writes, 0).values()) == [[1 if lineage == "filter" else 2]]
