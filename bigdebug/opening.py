@@ -36,4 +36,4 @@ def _of_actors(session: SavedSession) -> Iterable[Step]:
     from bigdebug import actors
 
     saved = session.actors
-    return [*(actors.steps(actors.ActorHome(saved, session.checked)) if saved is not None else ()), *actors.steps()]
+    return [*(actors.steps(actors.ActorHome(saved, session.checked, session.files_of_actors)) if saved is not None else ()), *actors.steps()]

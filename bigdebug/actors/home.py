@@ -34,12 +34,13 @@ _PART = ".part"
 class ActorHome:
     """The actors below ``root``: below the home of this user's bigdebug, if that is None. Raises StoreErrors where it cannot be read or written.
 
-    ``check`` looks at what committed actors say of themselves, where somebody else knows what that is.
+    ``check`` looks at what committed actors say of themselves, where somebody else knows what that is; ``files`` are those that he knows of, below ``root``: an actor of which none is there any more is a damaged one.
     """
 
-    def __init__(self, root: str | os.PathLike[str] | None = None, check: Check | None = None) -> None:
+    def __init__(self, root: str | os.PathLike[str] | None = None, check: Check | None = None, files: Iterable[str] = ()) -> None:
         self.root = home() / "actors" if root is None else Path(root).absolute()
         self.check = check
+        self._listed = frozenset(actor for actor, slash, _ in (file.partition("/") for file in files) if slash and _ID.fullmatch(actor) and actor != _LINKS)
 
     # ---- writing ----------------------------------------------------------------------------------------------
 
@@ -74,7 +75,8 @@ class ActorHome:
                 if is_folder(self.root / actor):
                     raise ActorError("This actor has committed in another process", value=actor, remedy="Commit it in one of them.") from error
                 raise ActorError(
-                    "This actor was dropped: what contains it has committed without it", value=actor, remedy="Commit the parts before the whole.",
+                    "This actor is not there any more: what contains it has committed without it, or somebody forgot it", value=actor,
+                    remedy="Commit the parts before the whole, and forget no step that runs.",
                 ) from error
             finally:
                 registration.close()
@@ -155,7 +157,7 @@ class ActorHome:
     def kept(self, actor: str) -> Kept:
         """A committed actor. Raises UnknownActorError."""
         self._check(actor)
-        if not is_folder(self.root / actor):
+        if actor not in self._listed and not is_folder(self.root / actor):
             raise self._unknown(actor)
         return Kept(self.root / actor, self.check)
 
@@ -164,6 +166,7 @@ class ActorHome:
         names = self._names(self.root)
         committed = [name for name in names if _ID.fullmatch(name) and name != _LINKS and is_folder(self.root / name)]
         waiting = {name.removesuffix(suffix) for suffix in (_OPEN, _CLOSING) for name in names if name.endswith(suffix)}
+        committed = sorted({*committed, *self._listed})
         return committed, sorted(name for name in waiting - set(committed) if _ID.fullmatch(name))
 
     def why_not(self, actor: str) -> tuple[str, Failure]:

@@ -35,6 +35,8 @@ class UncommittedStep:
     """The files that its culprits stand in. It has no part in what else comes of these."""
     reads: Sequence[Extent] = ()
     writes: Sequence[Extent] = ()
+    lost: str = ""
+    """Why nobody knows what it read and wrote, where it was damaged."""
 
     def backward(self, outputs: Sequence[Located]) -> Sequence[Located]:
         raise self._refused()
@@ -107,7 +109,7 @@ def _opened(home: ActorHome, actor: str, links: Links) -> ActorStep | Uncommitte
         found = ActorStep(kept.facts, kept, home, links)
         _ = found.reads, found.writes, found.incomplete  # which everybody asks of all steps
     except BigdebugError as damaged:
-        return _same(name, UncommittedStep(actor, actor, "actor", None, None, (str(damaged),)))
+        return _same(name, UncommittedStep(actor, actor, "actor", None, None, (str(damaged),), lost=str(damaged)))
     return _same(name, found)
 
 

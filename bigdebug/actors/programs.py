@@ -47,9 +47,10 @@ def program(
             raise ActorError("What a program reads and writes are paths of files", value=paths, remedy="Give a path, or a list of them; () if there are none.")
     taken, given = (_paths(some, one, options.get("cwd")) for some, one in ((reads, stdin), (writes, stdout)))
     called = name or os.path.basename(os.fsdecode(argv[0]))
-    with steady(called, PROGRAM, home) as actor, tempfile.TemporaryDirectory(prefix="bigdebug-") as folder:
-        said = os.path.join(folder, "said")
+    with steady(called, PROGRAM, home) as actor, ExitStack() as folders:
+        said = ""
         if lineage == "protocol":
+            said = os.path.join(folders.enter_context(tempfile.TemporaryDirectory(prefix="bigdebug-")), "said")
             env = options.get("env")
             options["env"] = {**(os.environ if env is None else env), SAYS: said}
         sides = (("reads", taken, reads, stdin), ("writes", given, writes, stdout))

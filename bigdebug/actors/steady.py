@@ -12,7 +12,7 @@ from bigdebug.actors.associations import Associations
 from bigdebug.actors.items import Items
 from bigdebug.actors.kinds import ActorType
 from bigdebug.actors.places import NOWHERE, Places
-from bigdebug.errors import BigdebugError, StoreError
+from bigdebug.errors import ActorError, BigdebugError, StoreError
 
 log = logging.getLogger("bigdebug")
 
@@ -32,12 +32,12 @@ class Steady:
         return "" if self.actor is None else self.actor.id
 
     def commit_as(self, inputs: Items, outputs: Items, associations: Associations, incomplete: tuple[str, ...] = (), believed: str = "") -> None:
-        """Commit; a StoreError is logged."""
+        """Commit; a StoreError is logged, and that somebody forgot the actor meanwhile, or committed it in another process."""
         if self.actor is None:
             return
         try:
             self.actor.commit_as(inputs, outputs, associations, incomplete, believed)
-        except StoreError as problem:
+        except (StoreError, ActorError) as problem:
             self.actor = None
             self.warn(problem)
 
@@ -47,21 +47,21 @@ class Steady:
             self.actor.fail_at(number, error, places)
 
     def commit_with(self, reads: Sequence[str], writes: Sequence[str], incomplete: Sequence[str], untold: Callable[[Sequence[str]], str]) -> None:
-        """Commit what calls said, and files of which they said nothing; a StoreError is logged."""
+        """Commit what calls said, and files of which they said nothing; else as ``commit_as``."""
         if self.actor is None:
             return
         try:
             self.actor.commit_with(reads, writes, incomplete, untold)
-        except StoreError as problem:
+        except (StoreError, ActorError) as problem:
             self.warn(problem)
 
     def abandon(self, error: BaseException | str) -> None:
-        """The user's step went wrong. A StoreError is logged."""
+        """The user's step went wrong. Else as ``commit_as``."""
         if self.actor is None or self.actor.done:
             return
         try:
             self.actor.abandon(error)
-        except StoreError as problem:
+        except (StoreError, ActorError) as problem:
             self.warn(problem)
 
     def warn(self, problem: BigdebugError) -> None:

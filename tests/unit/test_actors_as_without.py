@@ -1,5 +1,6 @@
 """Steps over frames leave pandas as it is without them: what it shares and what it copies, what it warns of, and of whose line it says so."""
 
+import os
 import sys
 import traceback
 import warnings
@@ -159,3 +160,39 @@ def test_a_traceback_underlines_nothing_else_on_the_line_that_calls_a_step(tmp_p
     assert first.lineno == second.lineno
     assert first.name == second.name
     assert second.colno is None
+
+
+def test_a_step_that_is_forgotten_while_it_runs_gives_what_it_gives(caplog):
+    """Somebody tidies up in another shell."""
+    @actors.rows(check=False)
+    def slow(frame):
+        for step in actors.steps():
+            actors.forget(step)
+        return frame.assign(m=1)
+
+    assert list(slow(pd.DataFrame({"n": [1, 2]})).columns) == ["n", "m"]
+    assert "is not captured" in caplog.text
+    assert "somebody forgot it" in caplog.text
+    assert actors.steps() == []
+
+
+def test_a_generator_that_two_processes_go_through_behind_a_fork_gives_both_what_it_gives(caplog):
+    def each(records):
+        yield from records
+
+    going = actors.generator(each)([1, 2, 3])
+    assert next(going) == 1
+    child = os.fork()
+    if not child:
+        os._exit(list(going) != [2, 3])
+    status = os.waitpid(child, 0)[1]
+    assert status == 0
+    assert list(going) == [2, 3]
+    assert "committed in another process" in caplog.text
+
+
+def test_a_program_needs_no_temporary_directory(tmp_path, monkeypatch):
+    """It is full, or nobody may write there."""
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "nowhere"))
+    (tmp_path / "a").write_text("b\na\n")
+    assert actors.program(["sort", "-o", "b", "a"], reads="a", writes="b", cwd=tmp_path).returncode == 0

@@ -110,3 +110,20 @@ def test_one_damaged_actor_stops_no_other(tmp_path: Path, home: Path) -> None:
     (home / damaged.id / "actor.json").write_text("{}")
     assert [f"What the actor {damaged.id} gave" in why for why in actors.step(takes).incomplete] == [True]
     assert [each.path for each in actors.step(takes).reads] == [f"item:{takes.id}/in"]
+
+
+@pytest.mark.parametrize("gone", ["actor.json", "directory", "all"])
+def test_a_flow_that_may_come_through_a_damaged_actor_is_not_exact(session: Path, tmp_path: Path, home: Path, gone: str) -> None:
+    shutil.rmtree(home)
+    second = actors.steps(session / "actors")[1].id
+    if gone == "actor.json":
+        (session / "actors" / second / "actor.json").write_bytes(b"{")
+    else:
+        shutil.rmtree(session / "actors" / ("" if gone == "all" else second))
+    pipeline = bigdebug.open(session).pipeline
+    if gone == "all":
+        assert len([step for step in pipeline.steps if step.incomplete]) == 2
+        return
+    for flow in (pipeline.forward(str(tmp_path / "a"), lines=[1]), pipeline.backward(str(tmp_path / "b"), lines=[1])):
+        assert not flow.exact
+        assert any(f"What {second!r} read and wrote is not known" in note for note in flow.notes)

@@ -14,8 +14,9 @@ from bigdebug.trace.across.dataflow import Dataflow
 from bigdebug.trace.across.flow import Flow, one_step
 from bigdebug.trace.across.flowing import Flowing
 from bigdebug.trace.across.links import Said, linked
+from bigdebug.trace.across.notes import Note
 from bigdebug.trace.across.paths import looked_at_anew, short
-from bigdebug.trace.across.step import Step, believed, named
+from bigdebug.trace.across.step import Step, believed, lost, named
 from bigdebug.trace.across.units import Units
 from bigdebug.trace.table import Table
 
@@ -157,6 +158,7 @@ class Pipeline:
         """The flow that starts there."""
         flowing = Flowing(dataflow, self._units)
         flowing.notes.update({note.text: note for note in start.notes})
+        flowing.notes.update({note.text: note for note in map(_may_miss, filter(lost, dataflow.steps))})
         flowing.held.update(start.held)
         if ahead:
             flowing.forward(start.inputs, start.outputs, start.own)
@@ -186,6 +188,11 @@ class Pipeline:
 
     def _repr_mimebundle_(self, **kwargs: object) -> dict[str, str]:
         return self.table()._repr_mimebundle_()
+
+
+def _may_miss(step: Step) -> Note:
+    """A flow may come through a step of which nobody knows what it read and wrote."""
+    return Note(f"What {named(step)} read and wrote is not known, so what it made of these records may be missing here, and what it made them of: {lost(step)}")
 
 
 def _names(extents: Iterable[Any]) -> str:

@@ -162,6 +162,11 @@ def failed_in(step: Step) -> Sequence[Extent]:
     return found
 
 
+def lost(step: Step) -> str:
+    """Why nobody knows what a step read and wrote, if it was damaged; empty if it was not."""
+    return str(getattr(step, "lost", ""))
+
+
 def believed(step: Step) -> str:
     """What a step takes on the word of its user, and was tried on some records alone; empty if there is nothing such."""
     return str(getattr(step, "believed", ""))

@@ -128,11 +128,16 @@ class SavedSession:
         """The home of the actors that were saved with it; None if there are none. Raises StoreError where something else is there."""
         with looking(self.path / ACTORS):
             if not (self.path / ACTORS).exists():
-                return None
+                return self.path / ACTORS if self.files_of_actors else None
             strange = [name for name in each_file(self.path / ACTORS) if f"{ACTORS}/{name}" not in self._listed or (self.path / ACTORS / name).is_symlink()]
         if strange or (self.path / ACTORS).is_symlink():
             raise StoreError("This was not saved with the session", value=str(self.path / ACTORS / (strange or [""])[0]), remedy="Remove it, or save the session again.")
         return self.path / ACTORS
+
+    @property
+    def files_of_actors(self) -> list[str]:
+        """The files of actors that were saved with it, below their home."""
+        return [name.removeprefix(f"{ACTORS}/") for name in self._listed if name.startswith(f"{ACTORS}/")]
 
     def checked(self, path: Path) -> bytes:
         """The bytes of one of its files. Raises CorruptBlockError where they are not those that were saved."""
