@@ -404,3 +404,25 @@ def test_a_file_that_is_read_in_two_ways_is_taken_as_a_whole(dbg: Any, spark: An
         assert any("a.csv in several ways" in note for note in flow.notes)
     assert found.backward(step)["a.csv"].located.unit is Unit.WHOLE
     assert len(found.forward("a.csv", lines=[4]).results) == 1
+
+
+@pytest.mark.parametrize("how", ["intersect", "subtract", "inner", "left_semi", "left_anti", "union", "where"])
+def test_of_a_row_that_got_lost_on_the_way_nothing_was_made(dbg: Any, spark: Any, tmp_path: Path, how: str) -> None:
+    rows = {"l": ["b,b", "a,2", "x,7", "c,9"], "r": ["b,1", "a,2", "x,1", "c,9"]}
+    for name, lines in rows.items():
+        (tmp_path / f"{name}.csv").write_text("k,v\n" + "".join(f"{line}\n" for line in lines))
+    left, right = (spark.read.csv(str(tmp_path / f"{name}.csv"), header=True) for name in rows)
+    both = {
+        "intersect": lambda: left.intersect(right), "subtract": lambda: left.subtract(right), "union": lambda: left.where("v = '9'").union(right.where("v = '2'")),
+        "where": lambda: left.where("v = '9' and k in (select k from r)"),
+    }
+    right.createOrReplaceTempView("r")
+    frame = both[how]() if how in both else left.join(right, ["k", "v"], how)
+    step = saved(dbg, lambda: frame.select("k").coalesce(1).write.csv(str(tmp_path / "out")))
+    [written] = step.writes
+    keys = Path(written.path).read_text().split()
+    through = {(name, n) for key in range(len(keys)) for one in step.backward([Located.of(written.path, Unit.ROW, [key])]) for n in one.positions.tolist() for name in rows if f"/{name}.csv" in one.path}
+    for name, lines in rows.items():
+        for number, line in enumerate(lines):
+            ahead = step.forward([Located.of(str(tmp_path / f"{name}.csv"), Unit.ROW, [number])])
+            assert [p for one in ahead for p in one.positions.tolist()] == ([keys.index(line[0])] if (name, number) in through else []), (name, line)

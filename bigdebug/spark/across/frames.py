@@ -29,7 +29,7 @@ from bigdebug.store.ranges import spread
 from bigdebug.trace.across.located import Extent, Located, Unit
 from bigdebug.trace.across.stamps import same_content, stamp_of
 from bigdebug.trace.across.step import Step, all_taken, changed_since
-from bigdebug.trace.names import distinct
+from bigdebug.trace.names import NOTHING, distinct
 
 
 class Written(NamedTuple):
@@ -147,7 +147,7 @@ class FrameStep(RunStep[FrameRun, LineageFrame]):
         """Where rows of the result stand in the files, or in the frame that it gave; all of those that have been changed, if they may have had some, and the folder, if it may have others."""
         if not self.writes:
             return []
-        names = rows.standing.get(self.run.subject)
+        names = rows.standing.get(self.run.subject, NOTHING)  # None are all: of rows that got lost on the way, none came through
         if names is not None and not len(names):
             return []
         if self._handed is not None:
