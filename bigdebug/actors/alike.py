@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from bigdebug.actors.bare import columns_of
+from bigdebug.actors.bare import arrays_of, columns_of
 from bigdebug.actors.codes import library
 from bigdebug.actors.shared import slots, tells
 from bigdebug.outside import from_outside
@@ -48,19 +48,29 @@ def same(one: Any, other: Any, close: Close) -> bool:
     """Whether two frames hold the same, row by row: types may differ as they do when other rows have nulls, and the order of rows was looked at."""
     if one.ndim != other.ndim or _names(one) != _names(other):
         return False
-    first, second = _columns(one), _columns(other)
-    return len(first) == len(second) and all(_seen_same(*each) or _same_values(*each, close) for each in zip(first, second))
+    mine, others = _labels(one), _labels(other)
+    if len(mine) != len(others) or not all(_seen_same(*each) or _same_values(*each, close) for each in zip(mine, others)):
+        return False
+    unlike = [place for place, each in enumerate(zip(arrays_of(one), arrays_of(other))) if not _seen_same(*each)]
+    return not unlike or all(_same_values(*each, close) for each in zip(_some_of(one, unlike), _some_of(other, unlike)))
+
+
+def _some_of(frame: Any, places: list[int]) -> list[Any]:
+    """Columns by their places."""
+    columns = _all_of(frame)
+    return [columns[place] for place in places]
 
 
 def _seen_same(one: Any, other: Any) -> bool:
-    """Whether columns are seen at once to hold the same: numbers that are equal, and the very same objects, which is what a function hands on. Of others, pandas asks them themselves.
+    """Whether arrays, or labels, are seen at once to hold the same: numbers that are equal, and the very same objects, which is what a function hands on. Of others, pandas asks them themselves.
 
     By numpy, column by column: for a few rows, what pandas does to compare frames takes ten times as long.
     """
     kind = one.dtype
     if not isinstance(kind, np.dtype) or kind.kind not in "ObiufmM" or kind != other.dtype or len(one) != len(other):
         return False
-    first, second = (_addresses(values) if kind.kind == "O" else values for values in (one.to_numpy(), other.to_numpy()))
+    given = (each if isinstance(each, np.ndarray) else each.to_numpy() for each in (one, other))
+    first, second = (_addresses(values) if kind.kind == "O" else values for values in given)
     equal = first == second
     return bool(equal.all() or (equal | ((first != first) & (second != second))).all())
 
@@ -87,12 +97,20 @@ def _names(frame: Any) -> list[str]:
 
 
 def _columns(frame: Any) -> list[Any]:
-    """The columns, and the labels of rows if they say something: numbers without a name are those of rows, and other ones among others."""
+    """The columns, and the labels of rows if they say something."""
+    return [*_labels(frame), *_all_of(frame)]
+
+
+def _all_of(frame: Any) -> list[Any]:
+    return columns_of(frame) if frame.ndim > 1 else [frame]
+
+
+def _labels(frame: Any) -> list[Any]:
+    """The labels of rows that say something: numbers without a name are those of rows, and other ones among others."""
     import pandas as pd
 
     levels = [frame.index.get_level_values(level) for level in range(frame.index.nlevels)]
-    telling = [each for each in levels if not (pd.api.types.is_integer_dtype(each.dtype) and (each.name is None or isinstance(each, pd.RangeIndex)))]
-    return [*telling, *(columns_of(frame) if frame.ndim > 1 else (frame,))]
+    return [each for each in levels if not (pd.api.types.is_integer_dtype(each.dtype) and (each.name is None or isinstance(each, pd.RangeIndex)))]
 
 
 def _same_values(one: Any, other: Any, close: Close) -> bool:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 
 def bare(frame: Any) -> Any:
     """A frame or a column over the same memory and labels; the very one if nothing is written on it."""
@@ -19,6 +21,18 @@ def columns_of(frame: Any) -> list[Any]:
     return [column for _, column in bare(frame).copy(deep=False).items()]
 
 
+def arrays_of(frame: Any) -> list[Any]:
+    """What its columns are, one by one, over the same memory: arrays of numpy, or of pandas. In a fiftieth of the time of ``columns_of``: a frame may have thousands."""
+    if frame.ndim == 1:
+        return [_array(frame)]
+    each = getattr(frame, "_iter_column_arrays", None)
+    return [*map(_array, columns_of(frame))] if each is None else list(each())  # it is pandas' own, and may be called otherwise some day
+
+
+def _array(column: Any) -> Any:
+    return column.to_numpy() if isinstance(column.dtype, np.dtype) else column.array
+
+
 def types_of(frame: Any) -> list[Any]:
     """The types of its columns. (pandas' ``dtypes`` changes the filters of warnings for a moment, as a type by its name does: so Python tells anew what it had told once.)"""
-    return [column.dtype for column in columns_of(frame)]
+    return [each.dtype for each in arrays_of(frame)]

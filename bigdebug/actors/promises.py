@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from bigdebug.actors.alike import Close, same, same_unordered
 from bigdebug.actors.aside import aside, stopped
-from bigdebug.actors.bare import bare, columns_of
+from bigdebug.actors.bare import arrays_of, bare
 from bigdebug.actors.codes import Untried
 from bigdebug.actors.columns import Column
 from bigdebug.actors.rows_apart import few_of
@@ -200,8 +200,8 @@ def _equal(one: Positions, other: Positions) -> bool:
 
 def _floats(rows: Any) -> npt.NDArray[np.float64]:
     """The floats of all columns."""
-    columns = columns_of(rows) if rows.ndim > 1 else [rows]
-    found = [np.asarray(each.to_numpy(dtype=np.float64, na_value=np.nan)) for each in columns if each.dtype.kind == "f"]
+    arrays = [each for each in arrays_of(rows) if each.dtype.kind == "f"]
+    found = [np.asarray(each, np.float64) if isinstance(each, np.ndarray) else np.asarray(each.to_numpy(dtype=np.float64, na_value=np.nan)) for each in arrays]
     return np.concatenate(found) if found else np.zeros(0)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from bigdebug.actors.bare import bare, columns_of
+from bigdebug.actors.bare import arrays_of, bare
 from bigdebug.actors.cells import fixed as fixed_cells
 from bigdebug.actors.codes import Untried
 from bigdebug.actors.fixed import all_atoms, fixed
@@ -35,17 +35,17 @@ def rows_apart(rows: Any, copy: Copy) -> Any:
     attributes = [each for each in type(rows)._metadata if not fixed(getattr(rows, each, None))]
     if attributes:  # of a class of frames, which all its frames share
         raise Untried(f"its frame has an attribute {attributes[0]!r}, which may change")
-    columns = columns_of(rows)
-    for name, labels in _labels(rows, [each.dtype for each in columns]):
+    arrays = arrays_of(rows)
+    for name, labels in _labels(rows, [each.dtype for each in arrays]):
         if not (all_atoms(labels) or all(map(_fixed_label, labels))):
             raise Untried(f"{name} of its frame are objects that may change")
     written, rows.attrs = copy(rows.attrs), {}
     mine = rows.copy(deep=False)  # they are no part of another frame to pandas then
     mine.columns = rows.columns.view()  # what it is called may be changed
     mine.attrs = written
-    for i, column in enumerate(columns):
-        if column.dtype == np.dtype(object) and not fixed_cells(column.to_numpy()):
-            cells = copy(column.tolist())
+    for i, array in enumerate(arrays):
+        if array.dtype == np.dtype(object) and not fixed_cells(array):
+            cells = copy(array.tolist())
             apart = np.empty(len(cells), dtype=object)
             apart[:] = cells
             mine.isetitem(i, apart)

@@ -545,3 +545,10 @@ def test_what_a_function_reads_besides_its_records_is_told(home, tmp_path):
     assert told(actors.rows(looked_up), rows, plain) == []
     assert told(actors.rows(lambda f: looked_up(f, plain)), rows) == []
     assert told(actors.groups(lambda f: f.groupby("k").sum(), by="k"), rows) == []
+
+
+def test_a_step_over_thousands_of_columns_is_tried_in_the_time_that_there_is(home):
+    """What pandas makes of each column takes longer than to compare it: such a step took seconds, and was tried once alone."""
+    wide = pd.DataFrame(np.random.default_rng(0).normal(size=(200, 3_000))).rename(columns="c{}".format).assign(t="x")
+    actors.rows(lambda frame: frame[frame.c0 > 0])(wide)
+    assert "tried on" in actors.steps()[-1].believed
