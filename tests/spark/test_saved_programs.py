@@ -191,3 +191,17 @@ def test_a_result_that_no_task_came_to_is_not_said_to_want_saving(dbg: Any, tmp_
     for trace in (opened.lineage("failed"), failing.getLineage()):
         with pytest.raises(IncompleteLineageError, match=r"no task came so far, or its blocks are gone.*Ask from the sources on; run.culprits"):
             trace.count()
+
+
+def test_a_run_whose_input_cannot_be_read_keeps_no_other_from_being_saved(dbg: Any, tmp_path: Path) -> None:
+    (tmp_path / "in.txt").write_text("".join(f"{n}\n" for n in range(6)))
+    with dbg.capture("good"):
+        dbg.context.textFile(str(tmp_path / "in.txt"), 2).map(str.upper).saveAsTextFile(str(tmp_path / "good"))
+    with next((tmp_path / "good").glob("part-*0")).open("a") as part:
+        part.write("x\n")  # which its checksum does not fit any more
+    with dbg.capture("bad"), pytest.raises(Exception, match="Checksum"):
+        dbg.context.textFile(str(tmp_path / "good"), 2).map(str.lower).collect()
+    dbg.save(str(tmp_path / "saved"), lineage=True)
+    saved = bigdebug.open(str(tmp_path / "saved"))
+    assert [origin.line for origin in saved.lineage("good").goBackAll().origins()] == [1, 2, 3, 4, 5, 6]
+    assert "ChecksumException" in saved.run("bad").unsaved

@@ -15,7 +15,7 @@ from bigdebug.spark.across.frames import FrameStep
 from bigdebug.spark.across.lines import counted
 from bigdebug.spark.across.saved import RDDStep
 from bigdebug.spark.sql.levelled import Levelled
-from bigdebug.spark.sql.saving import TROUBLE, why_of
+from bigdebug.spark.unsaved import TROUBLE, why_of
 from bigdebug.trace.across.located import Unit, dump_extent
 from bigdebug.trace.across.saved_steps import RESULT
 from bigdebug.trace.multiples import Multiples, paired

@@ -5,11 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from py4j.protocol import Py4JError
-from pyspark.errors import PySparkException
-
-from bigdebug.errors import BigdebugError
 from bigdebug.spark.rdd.lineage_rdd import trace_of
+from bigdebug.spark.unsaved import TROUBLE, why_of
 from bigdebug.trace.run import Run
 from bigdebug.trace.saved.outputs import encode_records
 from bigdebug.trace.saved.runs import Beside
@@ -23,12 +20,12 @@ def program_of(recorder: Any, run: Run, home: Path, name: str, *, derive: bool) 
     """As ``program``; if it is to ``derive``, with the records that the action was called on, if they are 10,000 at most, by a job."""
     derive = derive and run in recorder.runs
     trace = trace_of(recorder, run, run.subject) if derive else None  # from here on the run knows how to derive
-    beside = program(run, home, name, derive=derive)
+    beside = program(run, home, name, TROUBLE, why_of, derive=derive)
     if trace is not None:
         try:
             if trace.count() <= MOST:
                 records = trace.collect()
                 beside.outputs = keep_outputs(home, name, encode_records(records), len(records))
-        except (BigdebugError, PySparkException, Py4JError) as why:  # the lineage is there all the same
-            beside.unsaved = beside.unsaved or f"the records of its result were not saved: {why}"
+        except TROUBLE as why:  # the lineage is there all the same
+            beside.unsaved = beside.unsaved or f"the records of its result were not saved: {why_of(why)}"
     return beside

@@ -9,10 +9,8 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from py4j.protocol import Py4JError
-from pyspark.errors import PySparkException
 
-from bigdebug.errors import BigdebugError, UntraceableError
+from bigdebug.errors import UntraceableError
 from bigdebug.spark.sql.far import Far
 from bigdebug.spark.sql.formats import ORC, PARQUET, TEXT, format_of, option, reader_of
 from bigdebug.spark.sql.leaf import Leaf, local
@@ -20,6 +18,7 @@ from bigdebug.spark.sql.levelled import Levelled, derived_levels, indexed_levels
 from bigdebug.spark.sql.paged import rows_of
 from bigdebug.spark.sql.runs import FrameRun
 from bigdebug.spark.sql.seen import columns_of, read_as, seen
+from bigdebug.spark.unsaved import TROUBLE, why_of
 from bigdebug.trace.across.stored import tabular
 from bigdebug.trace.names import array_of, matched
 from bigdebug.trace.numbering import Numbering
@@ -29,9 +28,6 @@ from bigdebug.trace.saved.runs import Beside
 from bigdebug.trace.saved.saving import LINEAGE, keep_outputs
 from bigdebug.trace.textlines import local_path
 from bigdebug.trace.whereabouts import Whereabouts
-
-TROUBLE = (BigdebugError, PySparkException, Py4JError, pa.ArrowException)
-"""What jobs raise: a session is saved all the same, and says so."""
 
 
 def query(run: FrameRun, home: Path, name: str, *, derive: bool = False) -> tuple[Beside, Levelled | None]:
@@ -59,11 +55,6 @@ def _levels(run: FrameRun, derive: bool) -> Levelled | None:
             raise UntraceableError(f"The action of {run.name!r} failed, so it gave nothing", remedy="Its culprits were saved, as far as they were found.")
         return None
     return indexed_levels(run) or (derived_levels(run) if derive else None)
-
-
-def why_of(trouble: BaseException) -> str:
-    """What was in the way, in a line."""
-    return str(trouble) if isinstance(trouble, BigdebugError) else f"{type(trouble).__name__}: {str(trouble).strip().splitlines()[0][:300] if str(trouble).strip() else ''}"
 
 
 def _whereabouts(run: FrameRun, leaf: Leaf, numbering: Numbering) -> Whereabouts:

@@ -149,21 +149,23 @@ def _write(runs: list[Run], store: LineageStore, home: Path, keep: Keep, besides
     seal(home, plain, but=UNFINISHED)
 
 
-def program(run: Run, home: Path, name: str, *, derive: bool = False) -> Beside:
-    """Keeps the lineage of an RDD program's run in files that are mapped: what is in its blocks, and what ``derive`` computes anew. Of a DataFrame's nothing."""
+def program(
+    run: Run, home: Path, name: str, trouble: tuple[type[Exception], ...] = (BigdebugError,), why_of: Callable[[BaseException], str] = str, *, derive: bool = False,
+) -> Beside:
+    """Keeps the lineage of an RDD program's run in files that are mapped: what is in its blocks, and what ``derive`` computes anew, which may raise ``trouble``. Of a DataFrame's nothing."""
     if run.store is None:
         return Beside(frame=True)
     beside = Beside()
     with nullcontext() if derive else run.lineage.at_rest():
         try:
             beside.lineage = write_lineage(home, f"{LINEAGE}/{name}", run)
-        except BigdebugError as why:
+        except trouble as why:
             shutil.rmtree(home / LINEAGE / name, ignore_errors=True)
-            beside.unsaved = str(why)
+            beside.unsaved = why_of(why)
         for source in run.graph.sources:
             try:
                 beside.whole = {**beside.whole, source.id: whole_by_a_job(run.lineage, source.id)}
-            except BigdebugError:  # noqa: PERF203 (who asks for origins is told)
+            except trouble:  # noqa: PERF203 (who asks for origins is told)
                 continue
     return beside
 
