@@ -155,6 +155,32 @@ def test_rows_of_a_table_that_a_step_knows_by_its_lines_are_those_of_whoever_kno
         pipeline(copy, sums, plain).backward("b.csv", rows=[0])
 
 
+@pytest.mark.parametrize(("name", "text", "form", "options", "places"), [
+    ("a.json", ['{"k":1}', "", '{"k":2}'], "json", (), [0, 2]), ("a.dat", ["k,v", "a,1", "b,2"], "csv", RFC, [1, 2]), ("a", ["k,v", "a,1", "b,2"], "csv", RFC, [1, 2]),
+])
+def test_a_row_is_the_same_record_to_all_who_read_a_file(tmp_path: Path, name: str, text: list[str], form: str, options: tuple[tuple[str, str], ...], places: list[int]) -> None:
+    """Whatever the file is called: a program knows its lines, and blank ones and headers are no rows to who knows rows."""
+    write(tmp_path / name, text)
+    copy = identity("copy", tmp_path / name, tmp_path / "b.txt", 1, 2, count=3)
+    write(tmp_path / "c.txt", ["1", "2"])
+    read = lines(tmp_path / name, Unit.ROW, form, options)
+    sums = PlainStep("sums", [read], [lines(tmp_path / "c.txt")], [((str(tmp_path / "c.txt"), n), (read.path, n)) for n in range(2)], 3, 4)
+    for n, place in enumerate(places):
+        flow = pipeline(copy, sums).forward(str(tmp_path / name), rows=[n])
+        assert (at(flow, "b.txt"), at(flow, "c.txt"), flow.exact) == ([place], [n], True)
+
+
+def test_rows_that_readers_count_in_several_ways_are_said_to_be_so(tmp_path: Path) -> None:
+    write(tmp_path / "a.csv", ["k,v", "a,1", "b,2"])
+    write(tmp_path / "b.txt", ["1", "2", "3"])
+    headed, plain = lines(tmp_path / "a.csv", Unit.ROW, "csv", RFC), lines(tmp_path / "a.csv", Unit.ROW, "csv", tuple(each for each in RFC if each[0] != "header"))
+    steps = [PlainStep(name, [read], [lines(tmp_path / "b.txt")], [], 1, 2) for name, read in (("headed", headed), ("plain", plain))]
+    flow = pipeline(*steps).forward(str(tmp_path / "a.csv"), rows=[1])
+    assert not flow.exact
+    assert any("in several ways" in note for note in flow.notes)
+    assert pipeline(*steps).forward(str(tmp_path / "a.csv"), rows=[1], step="headed").exact
+
+
 def test_without_stamps_it_is_said_that_nobody_looked(tmp_path: Path) -> None:
     steps = [
         PlainStep("clean", [Extent("/x/a", Unit.LINE)], [Extent("/x/b", Unit.LINE)], [(("/x/b", 0), ("/x/a", 7))], 1, 2),

@@ -19,7 +19,7 @@ from bigdebug.errors import (
     UntraceableError,
 )
 from bigdebug.shown import shown
-from bigdebug.trace.across.counted import counted_by
+from bigdebug.trace.across.counted import counted_alike, counted_by
 from bigdebug.trace.across.dataflow import Dataflow, may_be_of
 from bigdebug.trace.across.located import FOLDER, ITEMS, Extent, Located, Unit
 from bigdebug.trace.across.meant import known_paths, may_be_there, unknown
@@ -190,6 +190,8 @@ def _read(units: Units, uses: Sequence[tuple[Step, Extent]], found: Located, row
             notes.append(Note(f"What is asked of {short(extent.path)} are no records for {named(reader)}: a header, or blank lines.", True))
         else:
             inputs.append((reader, there))
+    if not counted_alike(units, found, [extent for _, extent in uses]):
+        notes.append(Note(f"Those who read {short(found.path)} count its rows in several ways, and each has those that have these numbers to it; ask by lines=[...], or of one: step=..."))
     beyond = [(reader, problem) for reader, _, problem in failed if isinstance(problem, UnknownRecordError)]
     untold = [each for each in failed if not isinstance(each[2], UnknownRecordError)]
     if uses and not inputs:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+import numpy as np
+
 from bigdebug.errors import PipelineError, SourceChangedError, UnknownRecordError, UntraceableError
 from bigdebug.trace.across.located import ITEMS, Extent, Located, Unit
 from bigdebug.trace.across.paths import short
@@ -12,6 +14,9 @@ from bigdebug.trace.across.stamps import same_content, stamp_of
 from bigdebug.trace.across.step import Step, counting
 from bigdebug.trace.across.stored import tabular
 from bigdebug.trace.across.units import Units, same_count
+
+_OF_ROWS = (".csv", ".tsv", ".json", ".jsonl", ".ndjson")
+"""How files are called whose rows are others than their lines."""
 
 
 def counted_by(units: Units, step: Step, found: Located, extent: Extent, rows: Sequence[Extent]) -> Located:
@@ -39,13 +44,25 @@ def _as_asked(found: Located, extent: Extent, rows: Sequence[Extent]) -> Extent:
 
     Raises PipelineError where nobody knows what its rows are: lines of a table may be others, for a header is none, and a row may take several.
     """
-    table = extent.form == "text" and extent.path.lower().removesuffix(".gz").endswith((".csv", ".tsv"))
-    if found.unit is not Unit.ROW or (extent.form and not table):
+    if found.unit is not Unit.ROW or extent.form not in ("", "text"):
         return replace(extent, unit=found.unit)
     mine = [each for each in rows if each.stamp is None or extent.stamp is None or same_content(each.stamp, extent.stamp)]
+    if not mine and extent.form and not extent.path.lower().removesuffix(".gz").endswith(_OF_ROWS):
+        return replace(extent, unit=found.unit)
     if not mine or not all(same_count(mine[0], other) for other in mine):
         raise PipelineError("It is not known what the rows of this file are", value=extent.path, remedy="Ask by lines=[...].")
     return replace(mine[0], path=extent.path)
+
+
+def counted_alike(units: Units, found: Located, extents: Sequence[Extent]) -> bool:
+    """Whether rows that are asked for by number are the same ones to all who count the rows of the file: a header is one to some, and to others none."""
+    rows = [extent for extent in extents if extent.unit is Unit.ROW]
+    if found.unit is not Unit.ROW or len(rows) < 2:
+        return True
+    try:
+        return all(same_count(rows[0], other) or np.array_equal(units.translate(found, rows[0], other).positions, found.positions) for other in rows[1:])
+    except (UntraceableError, UnknownRecordError, SourceChangedError):
+        return False
 
 
 def _check_count(units: Units, found: Located, extent: Extent) -> None:
