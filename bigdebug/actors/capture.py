@@ -86,7 +86,7 @@ class Capture:
 
     def calls(self, records: Any) -> Any:
         """Call the function, and give what it gives; its outputs are in ``given`` then."""
-        self._looks = Looks(records, partial(_read, self._paired, self._tags, self._promise), self._paired.given)
+        self._looks = Looks(records, partial(_read, self._paired, self._tags, self._promise), self._paired.given, self._promise.each or self._promise.tags is not None)
         result = self._arguments.call(partial(by_caller, self._function), self._looks.hand())
         self.given = self._paired.giving(result)
         return result

@@ -49,8 +49,8 @@ def generator(
     besides its records is noted, and the step is not exact then: seen while it is tried, else told by the files that it holds open and by the names of what it calls. What packages read that are not known for it is not.
 
     The function may go through a collection more than once, ask how many there are, and do with it what else one does: from then on an output is made of all that is in it. It is given what stands
-    for the collection, and what is written in C and takes a list alone (``json.dumps``, ``heapq``, ``%`` of a tuple) takes none such: give that ``list(records)``. A text, or other bytes, it is given as it is, and all
-    that comes of it is made of all of it. What a generator function gives is a
+    for the collection, and what is written in C and takes a list alone (``json.dumps``, ``heapq``) takes none such: give that ``list(records)``. A text, other bytes, and without ``each`` and ``tags`` a tuple, an array of numpy
+    and what another package has in C, it is given as they are: all that comes of these is made of all of them. What a generator function gives is a
     generator, with all that these do. Another function is called at once, as without, and what it gives is given: of an iterator of somebody's class, one that does what that does; of one of Python's own
     (``map``, ``zip``, ``iter(list)``) a generator over it, which cannot be copied or asked how much it will give. In what is neither an iterator nor
     keeps its outputs (a class of the user's whose records come when they are asked for), they are not seen, and the step has no lineage.

@@ -19,6 +19,12 @@ ATOMS = (str, int, float, bool, type(None))
 WHOLE = (str, bytes, bytearray, memoryview, array, mmap)
 """What is mostly read as a whole, by what is written in C and takes nothing that stands for it: ``re``, ``open``, ``json``, ``struct``. It is handed as it is."""
 
+_STANDS_IN = frozenset(("builtins", "collections"))
+"""Modules in C of whose collections, but tuples, hardly anything asks whether they are such. Where it does not ask, numpy and Python take a tuple, or what lies in memory, for something else."""
+
+_HEAP = 1 << 9
+"""The flag of a type that is no static one of C's (``Py_TPFLAGS_HEAPTYPE``)."""
+
 _TELLING: tuple[type[Any], ...] = (type(iter([])), type(iter(())))
 _LET_GO = 2
 """Parts of what they are made of anew: no place in a collection among them."""
@@ -27,7 +33,8 @@ _LET_GO = 2
 class Looks:
     """The records of one call. ``first`` gives those that are noted when they are read, ``given`` says how many outputs there have been."""
 
-    def __init__(self, records: Any, first: Callable[[Any], Iterator[Any]], given: Callable[[], int]) -> None:
+    def __init__(self, records: Any, first: Callable[[Any], Iterator[Any]], given: Callable[[], int], one_by_one: bool = True) -> None:
+        """``one_by_one``: it is said of the function that it reads them so."""
         self._records = records
         self._first = first
         self._given = given
@@ -43,7 +50,7 @@ class Looks:
         """Whether it asked for more than how many there are, or records one by one."""
         self.strays = False
         """Whether it read from an iterator in another way, so that nobody knows which records are next."""
-        self.unseen = isinstance(records, WHOLE)
+        self.unseen = isinstance(records, WHOLE) or not (one_by_one or _stands_in(records))
         """Whether nobody sees what it reads of them."""
 
     def hand(self) -> Any:
@@ -108,6 +115,14 @@ class Looks:
 
     def _strayed(self, name: str, value: Any) -> None:
         self.strays = self.strays or not isinstance(value, ATOMS)
+
+
+def _stands_in(records: Any) -> bool:
+    """Whether a function may be handed what stands for these. Python's own and numpy's look whether something is a tuple, packages in C whether it is of their own types."""
+    if isinstance(records, Iterator):
+        return True
+    kind = type(records)
+    return not isinstance(records, tuple) and (bool(kind.__flags__ & _HEAP) or kind.__module__ in _STANDS_IN) and not hasattr(kind, "__array_interface__")
 
 
 def _is_over(records: Iterator[Any]) -> bool:

@@ -13,6 +13,8 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -384,6 +386,41 @@ def unpacked(numbers):
 
 def found_in(data):
     yield from re.findall(b"o", data)
+
+
+def cells_at(place):
+    yield np.arange(9).reshape(3, 3)[place].tolist()
+
+
+def more(column):
+    yield from pc.add(column, 1).to_pylist()
+
+
+def joined(table):
+    yield from pa.concat_tables([table, table]).to_pylist()
+
+
+def filled(numbers):
+    np.copyto(numbers, 0)
+    yield from bytes(numbers)
+
+
+@pytest.mark.parametrize(("function", "records"), [(cells_at, (0, 1)), (more, pa.array([1, 2])), (joined, pa.table({"a": [1]})), (filled, np.array([1, 2], np.int8))])
+def test_what_is_told_apart_in_c_is_given_as_it_is(function, records):
+    """Numpy takes a tuple for a place, and another sequence for rows; a package in C takes its own types alone."""
+    plain = list(function(records))
+    assert list(actors.generator(function)(records)) == plain
+    assert made(len(plain)) == [[*range(len(records))]] * len(plain)
+
+
+@pytest.mark.parametrize("records", [(1, 2, 5), np.array([1, 2, 5])])
+def test_what_is_told_apart_in_c_and_said_to_be_read_one_by_one_is_seen_to_be(records):
+    def each(numbers):
+        for n in numbers:
+            yield n + 1
+
+    assert list(actors.generator(each, each=True)(records)) == [2, 3, 6]
+    assert made(3) == [[0], [1], [2]]
 
 
 @pytest.mark.parametrize("each", [False, True])
