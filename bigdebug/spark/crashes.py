@@ -12,6 +12,7 @@ from pyspark.errors import AnalysisException, ParseException, PySparkException
 from bigdebug.spark.cancelled import is_cancelled
 from bigdebug.spark.interruption import interruption
 from bigdebug.spark.jobs import at_most
+from bigdebug.spark.patience import OutOfPatience, waiting
 from bigdebug.trace.culprits import Culprits
 
 if TYPE_CHECKING:
@@ -63,10 +64,10 @@ def tell(sc: SparkContext, culprits: Culprits, problem: BaseException, wait: boo
         return
     culprits.one_will_do = True
     try:
-        with at_most(sc, PATIENCE) as over:
+        with at_most(sc, PATIENCE) as over, waiting(PATIENCE):
             while not over.is_set() and culprits.more():
                 pass
-    except Exception as trouble:  # the exception is the user's, and passes whatever becomes of this
+    except (Exception, OutOfPatience) as trouble:  # the exception is the user's, and passes whatever becomes of this
         log.debug("bigdebug has not found what crashed yet: %s", type(trouble).__name__)  # what it says is the user's
     finally:
         culprits.one_will_do = False

@@ -12,6 +12,8 @@ from typing import Any
 from py4j.java_gateway import JavaClass, JavaMember, JavaPackage
 from py4j.protocol import CALL_COMMAND_NAME, END_COMMAND_PART, Py4JJavaError, get_return_value
 
+from bigdebug.spark.patience import asking
+
 
 class Classes:
     """A package or a class of the JVM; its parts are remembered."""
@@ -38,7 +40,8 @@ def classes(jvm: Any) -> Classes:
 
 
 def items(sequence: Any) -> list[Any]:
-    """What a sequence of Scala's has in it. A call of the JVM for each."""
+    """What a sequence of Scala's has in it. A call of the JVM for each. Raises OutOfPatience where nobody waits for it any more."""
+    asking()
     return [sequence.apply(i) for i in range(sequence.size())]
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from functools import reduce
 from operator import or_
 from typing import NamedTuple
 
@@ -11,6 +10,7 @@ from pyspark.sql import Column, Row
 from pyspark.sql import functions as F
 
 from bigdebug.spark.sql.actions import unheard
+from bigdebug.spark.sql.plans.balanced import balanced
 from bigdebug.spark.sql.plans.catalyst import Catalyst
 from bigdebug.spark.sql.plans.expressions import Expr, Node
 from bigdebug.spark.sql.plans.fingerprints import fingerprint
@@ -48,7 +48,7 @@ class Named(NamedTuple):
     def where(self, catalyst: Catalyst, names: Iterable[tuple[int, int]]) -> Column:
         """Holds for rows of these names."""
         one, other = map(catalyst.column, self.names)
-        return reduce(or_, [(one == a) & (other == b) for a, b in names])
+        return balanced(or_, [(one == a) & (other == b) for a, b in names])
 
 
 def part(row: Row, start: int, stop: int | None = None) -> Row:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import reduce
 from operator import or_
 
 from pyspark.sql import Column
@@ -13,6 +12,7 @@ from bigdebug.agents.guards.code import DOUBTFUL
 from bigdebug.spark.sql.crashes.sizes import Asked
 from bigdebug.spark.sql.crashes.trials import Trial, tamed, throwing, throwing_or_large, trials
 from bigdebug.spark.sql.plans import guarding
+from bigdebug.spark.sql.plans.balanced import balanced
 from bigdebug.spark.sql.plans.calls import functions_of
 from bigdebug.spark.sql.plans.catalyst import Catalyst
 from bigdebug.spark.sql.plans.expressions import Expr, Node
@@ -79,8 +79,8 @@ class _Passing:
         how = Guarding(sized=tuple(given), doubting=True, sparing=c.items(self.rows.output())[-1])
         self.rows = c.extended(self.rows, [c.alias(guarding.guarded(c, tamed(c, function), how), "told") for function in functions])
         marks = list(map(c.column, c.items(self.rows.output())[-len(functions) :]))
-        crashed = reduce(or_, [F.coalesce(F.length(mark) > len(DOUBTFUL), F.lit(False)) for mark in marks])
-        self._stand(F.when(crashed, _CRASHED).when(reduce(or_, [mark.isNotNull() for mark in marks]), _ASKED))
+        crashed = balanced(or_, [F.coalesce(F.length(mark) > len(DOUBTFUL), F.lit(False)) for mark in marks])
+        self._stand(F.when(crashed, _CRASHED).when(balanced(or_, [mark.isNotNull() for mark in marks]), _ASKED))
 
     def found(self) -> Node:
         """The rows as they were that do not all stand as they came; in the last column, whether a function crashes."""

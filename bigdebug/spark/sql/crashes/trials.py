@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from functools import reduce
 from operator import or_
 from typing import Any, NamedTuple
 
@@ -14,6 +13,7 @@ from bigdebug.agents.guards.code import SMALL
 from bigdebug.spark.sql.crashes.bounds import bounds, is_special
 from bigdebug.spark.sql.crashes.pairs import Condition
 from bigdebug.spark.sql.crashes.refused import refused
+from bigdebug.spark.sql.plans.balanced import balanced
 from bigdebug.spark.sql.plans.builders import is_computed, mixes, try_eval
 from bigdebug.spark.sql.plans.catalyst import Catalyst
 from bigdebug.spark.sql.plans.expressions import Expr, Node
@@ -146,7 +146,7 @@ def throwing(catalyst: Catalyst, expressions: Sequence[Expr]) -> Expr:
     found = [c.negated(c.all_hold([is_computed(c, each) for each in steady]))] if steady else []
     if others:
         found.insert(0, c.greatest([c.negated(is_computed(c, each)) for each in others]))
-    return reduce(c.one_holds, found)
+    return balanced(c.one_holds, found)
 
 
 def _split(expressions: Sequence[Expr]) -> tuple[list[Expr], list[Expr]]:
@@ -168,7 +168,7 @@ def throwing_or_large(catalyst: Catalyst, trial: Trial) -> Column:
         if i is not None:
             throws[i] = F.coalesce(_is_large(catalyst, number), throws[i])
     others = [number for number, i in zip(trial.sized, both, strict=True) if i is None]
-    return reduce(or_, [*throws, *(F.coalesce(_is_large(catalyst, number), F.lit(False)) for number in others)])
+    return balanced(or_, [*throws, *(F.coalesce(_is_large(catalyst, number), F.lit(False)) for number in others)])
 
 
 def _is_large(catalyst: Catalyst, number: Expr) -> Column:

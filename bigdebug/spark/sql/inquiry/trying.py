@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import wait
-from functools import partial, reduce
+from functools import partial
 from operator import or_
 
 import numpy as np
@@ -25,6 +25,7 @@ from bigdebug.spark.sql.inquiry.subsets import SET, WORDS, Marked, Subsets
 from bigdebug.spark.sql.inquiry.triable import Told, moving
 from bigdebug.spark.sql.inquiry.tried import Tried, alike
 from bigdebug.spark.sql.keys import restricted
+from bigdebug.spark.sql.plans.balanced import balanced
 from bigdebug.spark.sql.plans.catalyst import Catalyst
 from bigdebug.spark.sql.plans.expressions import Node
 from bigdebug.spark.sql.plans.reading import PlanOperator
@@ -114,7 +115,7 @@ class Trying:
         if not tried.keys or not tried.beside or not marked.keys or tried.key is not None or self.moves:
             return marked.plan
         columns = [c.column(key) for key in marked.keys]
-        return c.plan(c.frame(marked.plan).filter(reduce(or_, [alike(columns, key) for key in tried.keys])))
+        return c.plan(c.frame(marked.plan).filter(balanced(or_, [alike(columns, key) for key in tried.keys])))
 
     def _subsets(self, subject: int | None, order: int) -> Subsets:
         """The query over the candidates of a row, or of all."""

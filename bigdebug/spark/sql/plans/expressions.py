@@ -6,7 +6,7 @@ Window functions are in ``windows.py``, and what is in an expression ``trees.py`
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cached_property, reduce
+from functools import cached_property
 from typing import Any
 
 from py4j.java_gateway import JavaObject
@@ -15,6 +15,7 @@ from pyspark.sql.classic.column import Column as ClassicColumn
 from pyspark.sql.types import DataType
 
 from bigdebug.spark.gateway import array_of, classes, items
+from bigdebug.spark.sql.plans.balanced import balanced
 
 Node = Any
 """A logical plan in the JVM."""
@@ -156,7 +157,7 @@ class Expressions:
         return self._expressions.Coalesce(self.seq(expressions))
 
     def all_hold(self, conditions: Sequence[Expr]) -> Expr:
-        return reduce(self._expressions.And, conditions)
+        return balanced(self._expressions.And, conditions)
 
     def one_holds(self, one: Expr, other: Expr) -> Expr:
         return self._expressions.Or(one, other)
