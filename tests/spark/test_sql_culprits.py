@@ -202,3 +202,32 @@ def test_where_nothing_crashes_again_it_says_so(dbg: Any, flights: Any, tmp_path
     found = culprits_of(dbg, flights.coalesce(1).select(once("dep")))
     assert len(found) == 0
     assert "No row crashed by itself" in repr(found)
+
+
+def wide(spark: Any, columns: int) -> Any:
+    """Rows of many computed columns, and a function beside them that two of them crash."""
+    number = F.udf(int, "int", useArrow=False)
+    texts = F.when(F.col("id").isin(7, 19), "NA").otherwise(F.col("id").cast("string"))
+    rows = spark.range(30).select("id", texts.alias("v"), *[(F.col("id") * n).alias(f"c{n}") for n in range(columns)])
+    return rows.select("*", number("v").alias("n"))
+
+
+def test_an_exception_does_not_wait_for_a_plan_that_is_read_for_long(dbg: Any, spark: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each column takes some hundred calls of the JVM, and no job that could be cancelled."""
+    monkeypatch.setattr("bigdebug.spark.crashes.PATIENCE", 0.1)
+    frame, before = wide(spark, 40), len(dbg.runs)
+    with pytest.raises(Exception, match="Python worker") as raised:
+        frame.collect()
+    (run,) = dbg.runs[before:]
+    assert run.culprits.known == []
+    assert any("finds" in note or "to find the records" in note for note in raised.value.__notes__)
+    assert sorted(culprit.record.id for culprit in run.culprits) == [7, 19]
+    assert run.culprits.unknown == []
+
+
+@pytest.mark.slow  # half a minute
+def test_culprits_are_found_among_rows_of_a_thousand_columns(dbg: Any, spark: Any) -> None:
+    """Spark writes the code of conditions anew at each of their levels: a thousand in a row were a gigabyte."""
+    culprits = culprits_of(dbg, wide(spark, 1_000), captured=False)
+    assert sorted(culprit.record.id for culprit in culprits) == [7, 19]
+    assert culprits.unknown == []
