@@ -23,6 +23,8 @@ TOLD = "bigdebug.told"
 """What Python has no event of: why it would stay, as the end of a sentence."""
 
 FILES = "it changes what lies in a directory"
+ASKS = "it reads what is typed, or piped in"
+_TRACES = "it traces what runs, as a debugger does"
 _SENDS = "it connects with another program"
 STARTS = "it starts another program"
 _PROCESS = "it changes what holds of the whole process"
@@ -42,6 +44,7 @@ _EVENTS = {
     **dict.fromkeys(("socket.connect", "socket.bind", "socket.sendto", "socket.sendmsg", "http.client.connect", "http.client.send", "ftplib.sendcmd", "smtplib.send", "imaplib.send"), _SENDS),
     **dict.fromkeys(("poplib.putline", "syslog.syslog", "os.kill", "os.killpg", "signal.pthread_kill"), _SENDS),
     "sqlite3.connect": "it opens a database",
+    "builtins.input": ASKS,
     **dict.fromkeys(("os.fork", "os.forkpty", "os.exec", "os.spawn", "os.posix_spawn", "os.startfile", "os.startfile/2", "os.system", "pty.spawn", "subprocess.Popen"), STARTS),
     **dict.fromkeys(("os.chdir", "os.putenv", "os.unsetenv", "resource.setrlimit"), _PROCESS),
     **dict.fromkeys(("fcntl.flock", "fcntl.lockf", "fcntl.fcntl", "fcntl.ioctl", "msvcrt.locking"), _SHARES),
@@ -167,7 +170,12 @@ def _maps(trial: Watched, descriptor: int, length: int, access: int, offset: int
     return _SHARES if descriptor != -1 and access in (0, _MAPPED_TO_WRITE) else ""
 
 
-_LOOKED_AT: dict[str, Callable[..., str]] = {"open": _opens, "mmap.__new__": _maps, TOLD: lambda trial, why: str(why)}
+def _traces(trial: Watched) -> str:
+    """Where all of a process is traced, it is what traces it that begins and ends to: coverage in each thread, a debugger when somebody goes on."""
+    return _TRACES if sys.gettrace() is None and threading.gettrace() is None else ""
+
+
+_LOOKED_AT: dict[str, Callable[..., str]] = {"open": _opens, "mmap.__new__": _maps, "sys.settrace": _traces, TOLD: lambda trial, why: str(why)}
 """Events that say whether something would stay by what they tell besides their names: gives why, empty if nothing would."""
 
 _WATCHED = frozenset((*_EVENTS, *_LOOKED_AT, "import", _HEARD))

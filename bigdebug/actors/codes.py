@@ -14,10 +14,10 @@ REACHING = frozenset(("globals", "locals", "vars", "eval", "exec", "__import__",
 """Functions of Python that reach what no code names, that wait for somebody, or that show something in a notebook."""
 
 REACHING_ATTRIBUTES = frozenset((
-    "import_module", "_getframe", "currentframe", "f_back", "f_globals", "__globals__", "__closure__", "get_objects", "get_referrers", "stdin",
-    "set_option", "reset_option", "setlocale", "umask", "setswitchinterval",
+    "import_module", "_getframe", "currentframe", "f_back", "f_globals", "__globals__", "__closure__", "get_objects", "get_referrers", "stdin", "__stdin__", "set_trace", "interact",
+    "set_option", "reset_option", "setlocale", "umask", "setswitchinterval", "settrace", "setprofile",
 ))
-"""Attributes, and functions of libraries, that do so; or that set what holds of the whole process and is not put back."""
+"""Attributes, and functions of libraries, that do so (also those of debuggers and consoles that begin to ask); or that set what holds of the whole process and is not put back."""
 
 UNHEARD = frozenset((
     "to_parquet", "to_orc", "to_feather", "to_hdf", "HDFStore", "to_sql", "create_engine", "connect", "Producer", "ParquetWriter", "OSFile", "open_output_stream", "open_append_stream",
@@ -26,8 +26,8 @@ UNHEARD = frozenset((
 ))
 """What writes or connects without Python's telling: functions of Arrow and the like, which do so in C, and of Python's ``os``. ``write`` is so only by itself: files have it, too, and tell."""
 
-LIVE = ("py4j", "pyspark", "matplotlib.pyplot", "atexit", "signal")
-"""Packages and modules whose objects and functions stand for others elsewhere: in Spark, in a figure that is drawn, in what happens to the process."""
+LIVE = ("py4j", "pyspark", "matplotlib.pyplot", "atexit", "signal", "fileinput")
+"""Packages and modules whose objects and functions stand for others elsewhere: in Spark, in a figure that is drawn, in what happens to the process, in what is piped into it."""
 
 _LIBRARIES = frozenset(("site-packages", "dist-packages"))
 _PYTHON = tuple(filter(None, {os.path.dirname(os.__file__), os.path.dirname(os.path.realpath(os.__file__)), sysconfig.get_config_var("DESTSHARED"), os.path.join(sys.base_exec_prefix, "DLLs")}))

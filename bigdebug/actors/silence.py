@@ -1,8 +1,9 @@
-"""Silence: what a function says while it is tried nobody hears: what it prints, shows, warns of and logs. Whatever else is said meanwhile, in other threads, is."""
+"""Silence: what a function says while it is tried nobody hears: what it prints, shows, warns of and logs; and so nobody answers what it asks. Whatever else is said meanwhile, in other threads, is."""
 
 from __future__ import annotations
 
 import contextvars
+import fileinput
 import importlib
 import logging
 import os
@@ -19,9 +20,10 @@ from types import BuiltinFunctionType, FrameType, FunctionType, MethodType, Modu
 from typing import Any
 from weakref import WeakSet
 
-from bigdebug.actors.barred import FILES, STARTS, TOLD, UNTOLD
+from bigdebug.actors.barred import ASKS, FILES, STARTS, TOLD, UNTOLD
 from bigdebug.actors.codes import UNHEARD, library
 from bigdebug.actors.loggers import SETTING, Meanwhile
+from bigdebug.actors.streams import Muted, Untaken
 
 _SHARED: ModuleType | None = importlib.import_module("_posixshmem") if find_spec("_posixshmem") is not None else None
 """Whose functions Python's shared memory calls; other systems have none."""
@@ -42,7 +44,7 @@ class Silence:
         self._kept = WeakSet[_Kept]()
         self._stands = False
         self._undo: list[Callable[[], None]] = []
-        self._streams: deque[_Muted] = deque(maxlen=_STREAMS)
+        self._streams: deque[Muted | Untaken] = deque(maxlen=_STREAMS)
         self.meanwhile = Meanwhile()
         """Loggers that are set while it is kept. What a package sets, also in a trial, it may take for set in the real call."""
 
@@ -54,8 +56,7 @@ class Silence:
             with self._lock:
                 self._kept.add(mine)
                 if self._stands:  # a thread that a trial left behind may keep it long: others are streams since
-                    self._mute("stdout")
-                    self._mute("stderr")
+                    self._part()
                 else:
                     self._put_back()
                     self._put()
@@ -67,8 +68,7 @@ class Silence:
                     self._put_back()
 
     def _put(self) -> None:
-        self._mute("stdout")
-        self._mute("stderr")
+        self._part()
         self._unwarned()
         self._unlogged()
         self._set()
@@ -86,15 +86,20 @@ class Silence:
             if self._undo and self._undo[-1] is undo:
                 self._undo.pop()
 
-    def _mute(self, name: str) -> None:
-        out = getattr(sys, name)
-        if out is None or isinstance(out, _Muted):  # a program without a terminal; one of ours that somebody put back
+    def _part(self) -> None:
+        """Put others in the place of streams; also of the one that Python began with, which is read where somebody has put another one before it."""
+        for name, kind in (("stdout", Muted), ("stderr", Muted), ("stdin", Untaken), ("__stdin__", Untaken)):
+            self._stand_for(name, kind)
+
+    def _stand_for(self, name: str, kind: type[Muted | Untaken]) -> None:
+        stream = getattr(sys, name)
+        if stream is None or isinstance(stream, (Muted, Untaken)):  # a program without a terminal; one of ours that somebody put back
             return
-        muted = next((each for each in self._streams if each.of(out)), None)
-        if muted is None:
-            muted = _Muted(out, self._mine)
-            self._streams.append(muted)
-        self._replace(sys, name, muted)
+        made = next((each for each in self._streams if isinstance(each, kind) and each.of(stream)), None)
+        if made is None:
+            made = kind(stream, self._mine)
+            self._streams.append(made)
+        self._replace(sys, name, made)
 
     def _unwarned(self) -> None:
         """A filter that matches in trials alone. What is ignored is not noted as told: the real call tells it."""
@@ -135,13 +140,15 @@ class Silence:
         self._replace(owner, name, noted)
 
     def _unshown(self) -> None:
-        """What a kernel of Jupyter sends to its notebook: displays, widgets, bars of progress."""
+        """What a kernel of Jupyter sends to its notebook: displays, widgets, bars of progress. It sends questions, too, and waits for the answer."""
         session = getattr(sys.modules.get("jupyter_client.session"), "Session", None)
         if session is None:
             return
         send, mine = session.send, self._mine
 
         def unsent(this: Any, *args: Any, **options: Any) -> Any:
+            if mine() and "input_request" in (*args[1:2], options.get("msg_or_type")):
+                sys.audit(TOLD, ASKS)
             return None if mine() else send(this, *args, **options)
 
         self._replace(session, "send", unsent)
@@ -165,8 +172,9 @@ class Silence:
             run()
 
     def _told(self) -> None:
-        """Functions that Python has no event of, in a trial: of open files by their numbers, pipes with names, shared memory, and processes that are started by ``spawn``."""
+        """Functions that Python has no event of, in a trial: of open files by their numbers, pipes with names, shared memory, processes that are started by ``spawn``, and lines of all that is piped in."""
         self._telling(BaseProcess, "start", STARTS)
+        self._telling(fileinput, "input", ASKS)  # it is told before it begins: it cannot begin again before it has ended
         for name in UNHEARD & vars(os).keys():
             self._telling(os, name, FILES if name.startswith("mk") else "it writes a file")
         for owner in filter(None, (os, _SHARED)):
@@ -223,28 +231,3 @@ class _Matching:
     def match(self, text: str) -> bool:
         """Whatever it says."""
         return self._mine()
-
-
-class _Muted:
-    """A stream, without what is written where it is to be silent."""
-
-    def __init__(self, out: Any, mine: Callable[[], bool]) -> None:
-        self._out = out
-        self._mine = mine
-
-    def of(self, out: Any) -> bool:
-        """Whether it is that of a stream."""
-        return self._out is out
-
-    def write(self, text: Any) -> Any:
-        """How much was written, or what the stream says instead."""
-        return len(text) if self._mine() else self._out.write(text)
-
-    def writelines(self, texts: Any) -> None:
-        """One by one."""
-        for text in texts:
-            self.write(text)
-
-    def __getattr__(self, name: str) -> Any:
-        found = getattr(self._out, name)
-        return _Muted(found, self._mine) if name == "buffer" and self._mine() else found

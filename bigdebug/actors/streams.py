@@ -1,0 +1,69 @@
+"""Streams: what stands in the place of those of the process while a function is tried: nobody hears it, and it takes nothing of what is typed or piped in."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from bigdebug.actors.barred import ASKS, TOLD
+
+_SAYING = frozenset(("isatty", "readable", "writable", "seekable", "closed", "encoding", "errors", "newlines", "line_buffering", "write_through", "mode", "name"))
+"""What a stream says of itself, of which nothing is taken."""
+
+
+class Muted:
+    """A stream, without what is written where it is to be silent."""
+
+    def __init__(self, out: Any, mine: Callable[[], bool]) -> None:
+        self._out = out
+        self._mine = mine
+
+    def of(self, out: Any) -> bool:
+        """Whether it is that of a stream."""
+        return self._out is out
+
+    def write(self, text: Any) -> Any:
+        """How much was written, or what the stream says instead."""
+        return len(text) if self._mine() else self._out.write(text)
+
+    def writelines(self, texts: Any) -> None:
+        """One by one."""
+        for text in texts:
+            self.write(text)
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self._out, name)
+        return Muted(found, self._mine) if name == "buffer" and self._mine() else found
+
+
+class Untaken:
+    """A stream that is read. Who is tried is stopped before he takes something of it: that is gone for the real call, and who waits for it waits for somebody who saw no question."""
+
+    def __init__(self, given: Any, mine: Callable[[], bool]) -> None:
+        self._given = given
+        self._mine = mine
+
+    def of(self, given: Any) -> bool:
+        """Whether it is that of a stream."""
+        return self._given is given
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._asked())
+
+    def __next__(self) -> Any:
+        return next(self._asked())
+
+    def __enter__(self) -> Any:
+        return self._asked().__enter__()
+
+    def __exit__(self, *raised: object) -> Any:
+        return self._asked().__exit__(*raised)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._given if name in _SAYING else self._asked(), name)
+
+    def _asked(self) -> Any:
+        if self._mine():
+            sys.audit(TOLD, ASKS)
+        return self._given
