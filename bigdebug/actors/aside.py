@@ -106,7 +106,7 @@ def aside(reads: Callable[[str], None] = lambda _: None) -> Iterator[None]:
     """Within, ``reads`` is told of files that are read; what this thread prints, warns of and logs is lost, no step is captured, nothing is written, sent or started (see ``stopped``, and ``barred`` for what is known of that), and random numbers are drawn in vain.
 
     Other threads do what they do without, and threads that the function starts are tried as it is, to their end. Where the generators of all were drawn from (``Apart`` gives a function others; but
-    pandas' ``sample`` draws from numpy's own), they are put back: what another thread drew meanwhile is drawn again then. How numpy and decimals compute and print is put back, too, and how loggers are set (see ``Loggers``).
+    pandas' ``sample`` draws from numpy's own), they are put back: what another thread drew meanwhile is drawn again then. How numpy and decimals compute and print is put back, too, what else holds of the thread or the process (see ``Settings``), and how loggers are set (see ``Loggers``).
     A module that is imported for the first time is imported as without.
     """
     _BARRIER.stand()

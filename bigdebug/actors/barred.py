@@ -6,12 +6,16 @@ A file that a trial wrote for a few rows, the real call would find; what it remo
 
 from __future__ import annotations
 
+import codecs
 import errno
+import faulthandler
 import os
 import stat
 import sys
 import sysconfig
 import threading
+import tracemalloc
+from abc import ABCMeta
 from collections.abc import Callable
 from types import FrameType
 from typing import Any, Protocol
@@ -27,16 +31,22 @@ ASKS = "it reads what is typed, or piped in"
 _TRACES = "it traces what runs, as a debugger does"
 _SENDS = "it connects with another program"
 STARTS = "it starts another program"
-_PROCESS = "it changes what holds of the whole process"
+PROCESS = "it changes what holds of the whole process"
 _DESCRIPTOR = "it uses an open file by its number"
 _SHARES = "it locks or shares what other programs see"
 
 UNTOLD = {
     **dict.fromkeys(("read", "readv", "lseek", "close", "closerange", "dup2", "set_blocking", "splice"), _DESCRIPTOR),
     **dict.fromkeys(("lockf", "eventfd_read", "eventfd_write", "shm_open", "shm_unlink"), _SHARES),
-    **dict.fromkeys(("nice", "umask", "setpriority", "setsid", "setpgid", "sched_setaffinity", "sched_setscheduler"), _PROCESS),
+    **dict.fromkeys(("nice", "umask", "setpriority", "setsid", "setpgid", "sched_setaffinity", "sched_setscheduler"), PROCESS),
 }
 """Functions of Python's own, of ``os`` and shared memory, that Python has no event of: why they are not done in a trial, as the end of a sentence."""
+
+FOR_ALL: tuple[tuple[Any, tuple[str, ...]], ...] = (
+    (tracemalloc, ("start", "stop", "clear_traces", "reset_peak")), (faulthandler, ("enable", "disable", "register", "unregister", "dump_traceback_later", "cancel_dump_traceback_later")),
+    (codecs, ("register", "unregister", "register_error")), (ABCMeta, ("register",)), (threading, ("stack_size",)),
+)
+"""Others of Python's own, which set what holds of the whole process and cannot be put back: it is not to be had from where it is, or it is lost. Other systems and versions have fewer."""
 
 _EVENTS = {
     **dict.fromkeys(("os.mkdir", "os.rmdir", "os.remove", "os.rename", "os.link", "os.symlink", "os.truncate", "os.chmod", "os.chown", "os.lchown", "os.chflags", "os.lchflags"), FILES),
@@ -46,7 +56,7 @@ _EVENTS = {
     "sqlite3.connect": "it opens a database",
     "builtins.input": ASKS,
     **dict.fromkeys(("os.fork", "os.forkpty", "os.exec", "os.spawn", "os.posix_spawn", "os.startfile", "os.startfile/2", "os.system", "pty.spawn", "subprocess.Popen"), STARTS),
-    **dict.fromkeys(("os.chdir", "os.putenv", "os.unsetenv", "resource.setrlimit"), _PROCESS),
+    **dict.fromkeys(("os.chdir", "os.putenv", "os.unsetenv", "resource.setrlimit"), PROCESS),
     **dict.fromkeys(("fcntl.flock", "fcntl.lockf", "fcntl.fcntl", "fcntl.ioctl", "msvcrt.locking"), _SHARES),
 }
 

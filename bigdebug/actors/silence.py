@@ -20,7 +20,7 @@ from types import BuiltinFunctionType, FrameType, FunctionType, MethodType, Modu
 from typing import Any
 from weakref import WeakSet
 
-from bigdebug.actors.barred import ASKS, FILES, STARTS, TOLD, UNTOLD
+from bigdebug.actors.barred import ASKS, FILES, FOR_ALL, PROCESS, STARTS, TOLD, UNTOLD
 from bigdebug.actors.codes import UNHEARD, library
 from bigdebug.actors.loggers import SETTING, Meanwhile
 from bigdebug.actors.streams import Muted, Untaken
@@ -172,7 +172,9 @@ class Silence:
             run()
 
     def _told(self) -> None:
-        """Functions that Python has no event of, in a trial: of open files by their numbers, pipes with names, shared memory, processes that are started by ``spawn``, and lines of all that is piped in."""
+        """Functions that Python has no event of, in a trial: of open files by their numbers, pipes with names, shared memory, processes that are started by ``spawn``, lines of all that is piped in, and what holds of
+        the whole process.
+        """
         self._telling(BaseProcess, "start", STARTS)
         self._telling(fileinput, "input", ASKS)  # it is told before it begins: it cannot begin again before it has ended
         for name in UNHEARD & vars(os).keys():
@@ -180,12 +182,17 @@ class Silence:
         for owner in filter(None, (os, _SHARED)):
             for name in UNTOLD.keys() & vars(owner).keys():
                 self._telling(owner, name, UNTOLD[name])
+        for owner, names in FOR_ALL:
+            for name in names:
+                if hasattr(owner, name):
+                    self._telling(owner, name, PROCESS, packages=False)
 
-    def _telling(self, owner: Any, name: str, why: str) -> None:
+    def _telling(self, owner: Any, name: str, why: str, packages: bool = True) -> None:
+        """``packages``: also what they do; for what they set for themselves, see ``meanwhile``."""
         call, mine = getattr(owner, name), self._mine
 
         def told(*args: Any, **options: Any) -> Any:
-            if mine():
+            if mine() and (packages or not library(_calling(sys._getframe(1)))):
                 sys.audit(TOLD, why)
             return call(*args, **options)
 
@@ -208,7 +215,7 @@ class _Kept:
 
 
 def _calling(frame: FrameType | None) -> Any:
-    """The module that starts a thread, or sets a logger, by what Python has for that."""
+    """The module that starts a thread, or sets a logger or what holds for all, by what Python has for that."""
     while frame is not None and frame.f_back is not None and str(frame.f_globals.get("__name__")).partition(".")[0] in sys.stdlib_module_names:
         frame = frame.f_back
     return "" if frame is None else frame.f_globals.get("__name__")

@@ -1,12 +1,16 @@
 """Aside: of a trial nothing stays, nothing is seen, and nothing is sent: the step does what the plain call does, once."""
 
+import abc
 import atexit
 import builtins
+import codecs
 import concurrent.futures
 import contextlib
 import ctypes
 import decimal
+import faulthandler
 import functools
+import gc
 import http.client
 import http.server
 import io
@@ -527,6 +531,29 @@ def language(f):
     return f.assign(n=before)
 
 
+def waits(f):
+    socket.setdefaulttimeout(2 * (socket.getdefaulttimeout() or 1))
+    return f.assign(n=socket.getdefaulttimeout())
+
+
+def collects(f):
+    was = gc.isenabled(), gc.get_threshold()[0], gc.get_debug()
+    gc.disable()
+    gc.set_threshold(was[1] + 1)
+    gc.set_debug(gc.DEBUG_UNCOLLECTABLE)
+    return f.assign(n=str(was))
+
+
+def called(f):
+    threading.current_thread().name += "*"
+    return f.assign(n=threading.current_thread().name)
+
+
+def long_numbers(f):
+    sys.set_int_max_str_digits(sys.get_int_max_str_digits() + 1)
+    return f.assign(n=sys.get_int_max_str_digits())
+
+
 def draws(f):
     return f.assign(n=np.random.rand(len(f)))
 
@@ -552,6 +579,7 @@ def numbered(x):
 @pytest.fixture
 def settings():
     depth, bits, precise = sys.getrecursionlimit(), np.random.get_bit_generator(), decimal.getcontext().prec
+    threshold, name, long = gc.get_threshold(), threading.current_thread().name, sys.get_int_max_str_digits()
 
     def begin():
         sys.modules["helpers_of_a_third"] = types.ModuleType("helpers_of_a_third")
@@ -561,13 +589,19 @@ def settings():
         sys.setrecursionlimit(depth)
         locale.setlocale(locale.LC_NUMERIC, "C")
         np.random.set_bit_generator(np.random.PCG64(1))
+        socket.setdefaulttimeout(None)
+        gc.enable()
+        gc.set_threshold(*threshold)
+        gc.set_debug(0)
+        threading.current_thread().name = name
+        sys.set_int_max_str_digits(long)
 
     yield begin
     begin()
     np.random.set_bit_generator(bits)
 
 
-@pytest.mark.parametrize("function", [option, precision, errors, depth, digits, language, draws, samples, imports_by_name, evaluates])
+@pytest.mark.parametrize("function", [option, precision, errors, depth, digits, language, waits, collects, called, long_numbers, draws, samples, imports_by_name, evaluates])
 def test_what_a_function_sets_for_all_it_sets_once(home, settings, function):
     with np.errstate(), np.printoptions():
         settings()
@@ -575,6 +609,79 @@ def test_what_a_function_sets_for_all_it_sets_once(home, settings, function):
     with np.errstate(), np.printoptions():
         settings()
         assert_frame_equal(actors.rows(function)(FRAME), wanted)
+
+
+def test_a_profiler_that_a_trial_begins_ends_with_it():
+    before = sys.getprofile()
+    with aside():
+        sys.setprofile(lambda *_: None)
+    assert sys.getprofile() is before
+
+
+class Numbering(abc.ABC):  # noqa: B024
+    """Of a user's."""
+
+
+def traces_memory(f):
+    was = tracemalloc.is_tracing()
+    tracemalloc.start()
+    return f.assign(n=was)
+
+
+def tells_of_faults(f):
+    was = faulthandler.is_enabled()
+    faulthandler.enable() if not was else faulthandler.disable()
+    return f.assign(n=was)
+
+
+def is_another(f):
+    class Number:
+        pass
+
+    was = issubclass(int, Numbering)
+    Numbering.register(int)
+    Numbering.register(Number)
+    return f.assign(n=was)
+
+
+def stacks(f):
+    return f.assign(n=threading.stack_size(1 << 20))
+
+
+def replaces_what_is_no_text(f):
+    try:
+        codecs.lookup_error("of.a.test")
+        was = True
+    except LookupError:
+        was = False
+    codecs.register_error("of.a.test", codecs.replace_errors)
+    return f.assign(n=was)
+
+
+@pytest.mark.parametrize("function", [traces_memory, tells_of_faults, is_another, stacks, replaces_what_is_no_text])
+def test_what_cannot_be_put_back_the_real_call_alone_sets(home, function):
+    enabled, tracing = faulthandler.is_enabled(), tracemalloc.is_tracing()
+    try:
+        made = actors.rows(function)(FRAME)
+    finally:
+        threading.stack_size(0)
+        if tracemalloc.is_tracing() and not tracing:
+            tracemalloc.stop()
+        if faulthandler.is_enabled() is not enabled:
+            faulthandler.enable() if enabled else faulthandler.disable()
+    assert made.n[0] == {traces_memory: tracing, tells_of_faults: enabled}.get(function, False)
+    assert "it changes what holds of the whole process" in " ".join(actors.steps()[-1].incomplete)
+
+
+def test_what_a_package_sets_for_itself_stays(home):
+    class Number:
+        pass
+
+    scope = {"__name__": "pandas"}
+    exec("def knows(kind, number):\n    kind.register(number)\n", scope)
+    with aside(), stopped():
+        scope["knows"](Numbering, Number)
+    assert issubclass(Number, Numbering)
 
 
 # ---- what a function says -------------------------------------------------------------------------------------
