@@ -19,6 +19,7 @@ from bigdebug.actors.codes import Untried, library
 from bigdebug.actors.fixed import ATOMS, all_atoms, fixed
 from bigdebug.actors.frames_apart import array_apart, pandas_apart
 from bigdebug.actors.objects_apart import object_apart, uncopied
+from bigdebug.actors.reaching import check_live
 from bigdebug.actors.room import Room
 from bigdebug.actors.rows_apart import rows_apart
 from bigdebug.actors.shared import Shared, filled
@@ -214,6 +215,7 @@ class Apart:
         return self._keep(value, made)
 
     def _loose_module(self, module: types.ModuleType) -> Any:
+        check_live(module.__name__, module)
         if library(module.__name__):
             return module
         raise Untried(f"the module {module.__name__!r} cannot be copied")

@@ -23,11 +23,17 @@ UNHEARD = frozenset((
     "to_parquet", "to_orc", "to_feather", "to_hdf", "HDFStore", "to_sql", "create_engine", "connect", "Producer", "ParquetWriter", "OSFile", "open_output_stream", "open_append_stream",
     "write_table", "write_to_dataset", "write_dataset", "write_feather", "write_deltalake", "write_csv", "write_parquet", "write_ipc", "write_avro", "write_ndjson",
     "sink_parquet", "sink_csv", "sink_ipc", "sink_ndjson", "write", "pwrite", "writev", "pwritev", "sendfile", "copy_file_range", "mkfifo", "mknod",
+    "create_dir", "delete_dir", "delete_dir_contents", "delete_root_dir_contents", "delete_file", "move", "copy_file", "copy_files", "output_stream", "create_memory_map", "new_file", "new_stream",
+    "RecordBatchFileWriter", "RecordBatchStreamWriter", "CSVWriter", "ORCWriter",
 ))
-"""What writes or connects without Python's telling: functions of Arrow and the like, which do so in C, and of Python's ``os``. ``write`` is so only by itself: files have it, too, and tell."""
+"""What writes, moves, removes or connects without Python's telling: functions of Arrow and the like, which do so in C, and of Python's ``os``. ``write`` is so only by itself: files have it, too, and tell."""
 
-LIVE = ("py4j", "pyspark", "matplotlib.pyplot", "atexit", "signal", "fileinput")
-"""Packages and modules whose objects and functions stand for others elsewhere: in Spark, in a figure that is drawn, in what happens to the process, in what is piped into it."""
+LIVE = ("py4j", "pyspark", "matplotlib.pyplot", "atexit", "signal", "fileinput", "ctypes", "_ctypes", "cffi", "_cffi_backend")
+"""Packages and modules whose objects and functions stand for others elsewhere: in Spark, in a figure that is drawn, in what happens to the process, in what is piped into it, in a library in C."""
+_LIVE = tuple(f"{each}." for each in LIVE)
+
+_VALUES = {("pyspark.sql.types", "Row"), *((f"pyspark.{package}.linalg", name) for package in ("ml", "mllib") for name in ("DenseVector", "SparseVector", "DenseMatrix", "SparseMatrix"))}
+"""Classes of Spark's whose objects are what they look like, and stand for nothing elsewhere: frames of ``toPandas()`` hold them."""
 
 _LIBRARIES = frozenset(("site-packages", "dist-packages"))
 _PYTHON = tuple(filter(None, {os.path.dirname(os.__file__), os.path.dirname(os.path.realpath(os.__file__)), sysconfig.get_config_var("DESTSHARED"), os.path.join(sys.base_exec_prefix, "DLLs")}))
@@ -66,7 +72,17 @@ def codes_in(code: CodeType) -> Iterator[CodeType]:
 
 def live(name: Any) -> bool:
     """Whether a module of this name is, or is of, one that is live."""
-    return any(str(name) == each or str(name).startswith(f"{each}.") for each in LIVE)
+    return f"{name}.".startswith(_LIVE)
+
+
+def live_object(kind: type[Any]) -> bool:
+    """Whether objects of a class do: by its module, or by that of one that it is made of."""
+    return any(live(each.__module__) for each in kind.__mro__) and not any(map(is_value, kind.__mro__))
+
+
+def is_value(kind: type[Any]) -> bool:
+    """Whether it is a class of values, in a package whose other objects are live."""
+    return (kind.__module__, kind.__qualname__) in _VALUES
 
 
 def library(name: Any) -> bool:

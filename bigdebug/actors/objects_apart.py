@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from bigdebug.actors.codes import Untried, library, live
+from bigdebug.actors.codes import Untried, is_value, library, live_object
 from bigdebug.actors.decorated import Decorated
 from bigdebug.actors.reaching import are_options
 from bigdebug.actors.shared import slots, tells
@@ -24,9 +24,6 @@ _ITERATORS: tuple[type[Any], ...] = (type(iter([])), type(iter(())), type(iter(r
 
 _REDUCED = ("numpy", "pandas", "scipy", "sklearn", "bigdebug")
 """Packages besides Python's whose objects say all that is in them, piece by piece."""
-
-_VALUES = {("pyspark.sql.types", "Row"), *((f"pyspark.{package}.linalg", name) for package in ("ml", "mllib") for name in ("DenseVector", "SparseVector", "DenseMatrix", "SparseMatrix"))}
-"""Classes of Spark's whose objects are what they look like, and stand for nothing elsewhere: frames of ``toPandas()`` hold them."""
 
 
 class Copying(Protocol):
@@ -47,7 +44,7 @@ def object_apart(value: Any, apart: Copying) -> Any:
     kind = type(value)
     if isinstance(value, Decorated):  # it is pickled by its name, as a function is
         return _attributes(value, apart)
-    if are_options(value) or (live(kind.__module__) and not _is_value(kind)):
+    if are_options(value) or live_object(kind):
         raise Untried(f"a {kind.__name__} cannot be copied: it stands for something elsewhere")
     if hasattr(kind, "__del__"):
         raise Untried(f"a {kind.__name__} cannot be copied: it does something when it is no more")
@@ -116,15 +113,11 @@ def _attributes(value: Any, apart: Copying) -> Any:
 def _trusted(kind: type[Any]) -> bool:
     """Whether a class tells all that its objects are, as its own code says: those of Python and of the packages known, without iterators; and the user's."""
     top = kind.__module__.partition(".")[0]
-    if _is_value(kind):
+    if is_value(kind):
         return True
     if not library(kind.__module__):
         return not hasattr(kind, "__deepcopy__")
     return (top in _REDUCED or top in ("functools", "operator", "collections", "types", "random", "datetime", "builtins", "io", "string", "statistics")) and not hasattr(kind, "__next__")
-
-
-def _is_value(kind: type[Any]) -> bool:
-    return (kind.__module__, kind.__qualname__) in _VALUES
 
 
 def _rebuilt(apart: Copying, value: Any, make: Callable[..., Any], args: tuple[Any, ...], state: Any = None, items: Any = None, pairs: Any = None, put: Any = None) -> Any:

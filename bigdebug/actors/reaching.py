@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import Any, TypeGuard
 
-from bigdebug.actors.codes import REACHING, REACHING_ATTRIBUTES, UNHEARD, Untried, library, live
+from bigdebug.actors.codes import REACHING, REACHING_ATTRIBUTES, UNHEARD, Untried, is_value, library, live
 from bigdebug.actors.fixed import fixed
 from bigdebug.actors.named import Named, named
 
@@ -32,10 +32,15 @@ def checked(function: FunctionType) -> Named:
         if not (isinstance(vars(builtins)[name], type) or fixed(vars(builtins)[name]) or _of_library(vars(builtins)[name])):
             raise Untried(f"{name!r} was put among Python's own names")
     for name in sorted(found.globals & scope.keys()):
-        value = scope[name]
-        if live(value.__name__ if isinstance(value, ModuleType) else value.__module__ if isinstance(value, (FunctionType, BuiltinFunctionType, type)) else ""):
-            raise Untried(f"{function.__name__} uses {name!r}, which stands for something elsewhere")
+        check_live(name, scope[name])
     return found
+
+
+def check_live(name: str, value: Any) -> None:
+    """Raises Untried if a module, a function or a class that a code has by this name stands for something elsewhere."""
+    of = value.__name__ if isinstance(value, ModuleType) else value.__module__ if isinstance(value, (FunctionType, BuiltinFunctionType, type)) else ""
+    if live(of) and not (isinstance(value, type) and is_value(value)):
+        raise Untried("it stands for something elsewhere", name)
 
 
 def _called(value: Any) -> str:
@@ -62,6 +67,7 @@ def check_imports(names: Named) -> None:
 
 def check_given(name: str, value: Any, names: Named, of: str = "") -> None:
     """The same of what a code is given as it is: by a global, a function around it, or an argument that has a value. ``of``: where it takes that from."""
+    check_live(of or name, value)
     check_marks(name, value, names, of)
     if isinstance(value, ModuleType) and library(value.__name__):
         check_library(value, names.attributes)

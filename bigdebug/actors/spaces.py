@@ -13,7 +13,7 @@ from bigdebug.actors.aside import open_in_vain
 from bigdebug.actors.codes import Untried, library
 from bigdebug.actors.frames_apart import Copy
 from bigdebug.actors.named import Named
-from bigdebug.actors.reaching import check_given, check_imports, check_library, check_marks, checked
+from bigdebug.actors.reaching import check_given, check_imports, check_library, check_live, check_marks, checked
 from bigdebug.actors.shared import defaults, filled
 
 
@@ -56,6 +56,7 @@ class Spaces:
         check_imports(names)
         for name, cell in zip(function.__code__.co_freevars, function.__closure__ or ()):
             if filled(cell):
+                check_live(name, cell.cell_contents)
                 check_marks(name, cell.cell_contents, names)
             if filled(cell) and isinstance(cell.cell_contents, types.ModuleType):
                 cells(cell).cell_contents = self._module(cell.cell_contents, names.attributes, copy)
@@ -73,7 +74,8 @@ class Spaces:
                 raise why.at(name) from None
 
     def _module(self, module: types.ModuleType, attributes: frozenset[str], copy: Copy) -> types.ModuleType:
-        """A module of the user's with copies of what is named; one of a library as it is, but with random numbers of its own."""
+        """A module of the user's with copies of what is named; one of a library as it is, but with random numbers of its own. Raises Untried."""
+        check_live(module.__name__, module)
         if not library(module.__name__):
             for name in sorted((attributes | {"__getattr__"}) & vars(module).keys()):
                 inner = vars(module)[name]

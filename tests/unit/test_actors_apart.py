@@ -4,6 +4,7 @@ import builtins
 import collections
 import concurrent.futures
 import copyreg
+import ctypes
 import dataclasses
 import enum
 import functools
@@ -25,12 +26,14 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
+import pyarrow.fs
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy import random as npr
 from numpy.random import rand
 from pandas.testing import assert_frame_equal
+from pyarrow.fs import copy_files
 from pyspark.ml.linalg import Matrices, Vectors
 from pyspark.sql import Row
 from tqdm import tqdm
@@ -1196,6 +1199,104 @@ def test_a_generator_with_a_lock_is_believed(home):
 
     assert list(actors.generator(locked, each=True)([1, 2])) == [1, 2]
     assert (ended(), calls) == ("believed", [1])
+
+
+LIBC = ctypes.CDLL(None)
+LABS = LIBC.labs
+SYSTEM = pyarrow.fs.LocalFileSystem()
+
+
+class OwnLibrary(ctypes.CDLL):
+    """Of a user's."""
+
+
+OWN = OwnLibrary(None)
+
+
+class Calling:
+    def __init__(self):
+        self.library = OwnLibrary(None)
+
+    def __call__(self, f):
+        return f.assign(n=self.library.abs(-2))
+
+
+def calling_what_the_function_around_has():
+    import ctypes as c
+    from ctypes import CDLL
+
+    return lambda f: f.assign(n=c.CDLL(None).abs(-2)), lambda f: f.assign(n=CDLL(None).abs(-2))
+
+
+def calling_what_it_imports(f):
+    from ctypes import CDLL
+
+    return f.assign(n=CDLL(None).abs(-2))
+
+
+CALLING = {
+    "a library": lambda f: f.assign(n=LIBC.abs(-2)), "a function of one": lambda f: f.assign(n=LABS(-2)), "one of a class of the user's": lambda f: f.assign(n=OWN.abs(-2)), "one that an object has": Calling(),
+    "python": lambda f: f.assign(n=2 if ctypes.pythonapi else 0), "what is imported": calling_what_it_imports, "by an argument": lambda f, library=LIBC: f.assign(n=library.abs(-2)),
+    **dict(zip(("a module of the function around", "a class of the function around"), calling_what_the_function_around_has())),
+}
+
+
+@pytest.mark.parametrize("name", CALLING)
+def test_a_library_in_c_that_a_function_calls_is_called_by_the_real_call_alone(home, name):
+    assert (actors.rows(CALLING[name])(FRAME).n == 2).all()
+    assert ended() == "believed"
+
+
+def test_so_is_one_by_cffi(home):
+    foreign = pytest.importorskip("cffi").FFI()
+    foreign.cdef("int abs(int);")
+    library = foreign.dlopen(None)
+    of_library = library.abs
+    for step in (lambda f: f.assign(n=library.abs(-2)), lambda f: f.assign(n=of_library(-2))):
+        assert (actors.rows(step)(FRAME).n == 2).all()
+        assert "stands for something elsewhere" in note()
+
+
+def moves_what_it_has_taken(f):
+    pyarrow.fs.LocalFileSystem().move("inbox", "done")
+    return f
+
+
+def makes_a_folder(f):
+    SYSTEM.create_dir("out")
+    return f
+
+
+def copies_files(f):
+    copy_files("inbox", "done")
+    return f
+
+
+def takes_a_file_away(f):
+    from pyarrow import fs
+
+    fs.LocalFileSystem().delete_file("inbox")
+    return f
+
+
+def writes_a_table(f):
+    table = pyarrow.table({"x": [1]})
+    with pyarrow.ipc.new_file("out", table.schema) as out:
+        out.write(table)
+    return f
+
+
+@pytest.mark.parametrize("step", [moves_what_it_has_taken, makes_a_folder, copies_files, takes_a_file_away, writes_a_table])
+def test_what_arrow_does_to_files_it_does_once(home, tmp_path, monkeypatch, step):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "inbox").write_text("x")
+    actors.rows(step)(FRAME)
+    assert ended() == "believed"
+
+
+def test_a_step_that_makes_rows_of_sparks_is_tried(home):
+    actors.rows(lambda f: f.assign(n=[Row(x=each).x for each in f.x]))(FRAME)
+    assert ended() == "told"
 
 
 # ---- steps within steps, and threads --------------------------------------------------------------------------
