@@ -85,6 +85,38 @@ def test_a_source_that_was_written_as_it_is_leads_back_to_its_rows(dbg: Any, spa
     assert source.located.positions.tolist() == [7]
 
 
+def test_a_folder_that_was_written_as_it_is_leads_to_the_file_of_each_row_both_ways(dbg: Any, spark: Any, tmp_path: Path) -> None:
+    """Spark reads its files in one partition, and rids count them apart."""
+    lines = {"a": ["a,0", "a,1", "a,2"], "b": ["b,3"], "c": ["c,4", "c,5"]}
+    (tmp_path / "in").mkdir()
+    for name, those in lines.items():
+        (tmp_path / "in" / f"{name}.csv").write_text("".join(f"{line}\n" for line in those))
+    with dbg.capture("convert") as run:
+        spark.read.csv(str(tmp_path / "in")).write.csv(str(tmp_path / "out"))
+    opened = saved(dbg, run, tmp_path / "saved", lineage=True)
+    [step] = opened.steps
+    rows = opened.lineage("convert")
+    seen = []
+    for file in (Path(extent.path) for extent in step.writes):
+        for number, line in enumerate(file.read_text().splitlines(), 1):
+            flow = opened.pipeline.backward(str(file), lines=[number])
+            [source] = flow.sources
+            assert (Path(source.located.path).name, source.located.positions.tolist()) == (f"{line[0]}.csv", [lines[line[0]].index(line)])
+            assert flow.exact
+            seen.append(line)
+    assert sorted(seen) == [line for those in lines.values() for line in those]
+    for name, those in lines.items():
+        for number, line in enumerate(those, 1):
+            flow = opened.pipeline.forward(str(tmp_path / "in" / f"{name}.csv"), lines=[number])
+            assert [flow.records(found) for found in flow.results] == [[line]]
+            assert flow.exact
+    for row, line in enumerate(map(",".join, rows.collect())):
+        held = rows.numbered([row])
+        [written], [read] = step.outputs_of(held), step.inputs_of(held)
+        assert Path(written.path).read_text().splitlines()[int(written.positions[0])] == line
+        assert (Path(read.path).name, read.positions.tolist()) == (f"{line[0]}.csv", [lines[line[0]].index(line)])
+
+
 def word_rows(dbg: Any, spark: Any, folder: Path) -> Any:
     (folder / "w.txt").write_text("a a b\nc c d\n")
     return spark.read.text(str(folder / "w.txt")).selectExpr("explode(split(value, ' ')) word")

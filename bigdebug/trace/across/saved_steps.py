@@ -41,7 +41,7 @@ class SavedStep:
         self._alike = str(data.get("alike", ""))
         self._unsaved, self._damaged = str(data["unsaved"]), False
         try:
-            self._written = None if data["written"] is None else Associated.load(data["written"], find)
+            self._written = None if data["written"] is None else _of_result(run, Associated.load(data["written"], find))
         except CorruptBlockError as damaged:  # other steps can be read
             self._written, self._unsaved, self._damaged = None, str(damaged), True
             self.incomplete = (*self.incomplete, self._unsaved)
@@ -185,3 +185,9 @@ class SavedStep:
         if missing:
             raise IncompleteLineageError(f"How many records partition {missing[0]} of {self.run.graph[source]} has was not saved", remedy="Save a run that reads all of it, with dbg.save(DIR, lineage=True).")
         return known
+
+
+def _of_result(run: SavedRun, written: Associated) -> Associated:
+    """What was written, by the records of the run's result. A query's were saved by number alone; where its result is a source itself, they are those of its files."""
+    known = run.associated if run.frame else None
+    return written if known is None else written.numbered(RESULT, known.levels[run.subject])

@@ -62,6 +62,12 @@ class Associated:
             [_Way(int(w["made"]), int(w["of"]), int(w["branch"]), Associations(w["back"], find), Associations(w["ahead"], find)) for w in data["ways"]],
         )
 
+    def numbered(self, level: int, numbering: Numbering) -> Associated:
+        """The same, where ``numbering`` says which records of a level the numbers are of. Raises CorruptBlockError where it has more of them, or fewer."""
+        if (count := self.levels[level].count) != numbering.count:
+            raise CorruptBlockError(f"What was saved of a run was altered: level {level} has {count:,} records, and {numbering.count:,} are numbered", remedy=_MEND)
+        return Associated({**self.levels, level: numbering}, self._ways.values())
+
     @property
     def ways(self) -> list[tuple[int, int, int]]:
         """The level that was made, the one it was made of, and the branch, of each way."""
