@@ -10,7 +10,7 @@ import pytest
 
 import bigdebug
 from bigdebug import actors
-from bigdebug.errors import BigdebugError, IncompleteLineageError, SourceChangedError
+from bigdebug.errors import BigdebugError, IncompleteLineageError, SourceChangedError, UntraceableError
 from bigdebug.trace.across.located import Located, Unit
 from bigdebug.trace.saved.checks import check
 from tests.spark.fresh import fresh
@@ -188,3 +188,90 @@ def test_of_a_write_of_which_nothing_stands_the_remedy_is_not_what_was_just_done
     [step] = [step for step in opened.pipeline.steps if step.name == "all"]
     with pytest.raises(IncompleteLineageError, match=r"was not saved: .* has been changed since 'all' wrote it\. Run the job again under capture\.$"):
         step.backward([Located.of(step.writes[0].path, Unit.ROW, [0])])
+
+
+def part_of(folder: Path) -> str:
+    """The first file of a folder that has something in it."""
+    return str(next(path for path in sorted(folder.glob("part-*")) if path.stat().st_size))
+
+
+def taken(flow: Any, folder: Path) -> set[str]:
+    """The units of what a flow came to in a folder."""
+    return {known.located.unit.value for known in flow.results if Path(known.located.path).parent == folder}
+
+
+@pytest.mark.parametrize("lineage", [True, False])
+def test_ahead_all_is_taken_of_what_was_written_without_saved_lineage(dbg: Any, spark: Any, tmp_path: Path, lineage: bool) -> None:
+    """As the live session has it; and nothing is said of a query that wrote nothing."""
+    source = tmp_path / "in.csv"
+    source.write_text("k1,1\nk2,2\nk1,3\n")
+    frames = {"limited": spark.read.csv(str(source)).limit(2), "twice": spark.read.csv([str(source), str(source)])}
+    for name, frame in frames.items():
+        with dbg.capture(name):
+            frame.write.csv(str(tmp_path / name))
+    with dbg.capture("seen"):
+        spark.read.csv(str(source)).where("_c1 > 1").collect()
+    opened = bigdebug.open(dbg.save(tmp_path / "saved", dbg.runs[-3:], lineage=lineage))
+    for session in (dbg, opened):
+        flow = session.pipeline.forward(str(source), lines=[1])
+        assert not flow.exact
+        for name in frames:
+            assert taken(flow, tmp_path / name) == {"whole"}
+            assert [note for note in flow.notes if note.startswith(f"All that '{name}' wrote is taken")]
+            [read] = session.pipeline.backward(part_of(tmp_path / name), lines=[1]).sources
+            assert (read.located.path, read.located.unit) == (str(source), Unit.WHOLE)
+        assert not [note for note in flow.notes if "'seen'" in note]
+    [why] = [note for note in opened.pipeline.backward(part_of(tmp_path / "limited")).notes if "'limited'" in note]
+    assert ("cuts rows that come in no order" if lineage else "lineage=True") in why
+
+
+def test_ahead_all_is_taken_of_lines_that_nobody_counted(dbg: Any, tmp_path: Path) -> None:
+    """No function in Python read them, and a plain save runs no job."""
+    source = tmp_path / "in.txt"
+    source.write_text("a\nb\nc\n")
+    with dbg.capture("joined"):
+        dbg.context.textFile(str(source), 2).coalesce(1).saveAsTextFile(str(tmp_path / "out"))
+    for at, lineage in (("plain", False), ("whole", True)):
+        flow = bigdebug.open(dbg.save(tmp_path / at, dbg.runs[-1], lineage=lineage)).pipeline.forward(str(source), lines=[2])
+        assert flow.exact == lineage
+        assert taken(flow, tmp_path / "out") == ({"line"} if lineage else {"whole"})
+        assert lineage or "lineage=True" in flow.notes[0]
+
+
+def test_ahead_all_is_taken_of_what_was_made_of_records_that_were_given_in_memory(dbg: Any, spark: Any, tmp_path: Path) -> None:
+    source = tmp_path / "in.csv"
+    source.write_text("k1,1\nk2,2\nk1,3\n")
+    kept = actors.rows(lambda f: f[f.n > 1], name="kept")
+    with dbg.capture("frame of rdd"):
+        spark.read.csv(str(source)).rdd.map(lambda row: (row[0], row[1])).toDF("k string, v string").write.csv(str(tmp_path / "frame of rdd"))
+    with dbg.capture("rdd of frame"):
+        spark.read.csv(str(source)).rdd.map(lambda row: row[0] + row[1]).saveAsTextFile(str(tmp_path / "rdd of frame"))
+    with dbg.capture("frame of pandas"):
+        spark.createDataFrame(kept(actors.read_csv(str(source), names=["k", "n"]))).write.csv(str(tmp_path / "frame of pandas"))
+    opened = bigdebug.open(dbg.save(tmp_path / "saved", dbg.runs[-3:], lineage=True))
+    flow = opened.pipeline.forward(str(source), lines=[2])
+    assert not flow.exact
+    for name in ("frame of rdd", "rdd of frame", "frame of pandas"):
+        assert taken(dbg.pipeline.forward(str(source), lines=[2]), tmp_path / name) <= {"row", "line"}
+        assert taken(flow, tmp_path / name) == {"whole"}
+        assert [note for note in flow.notes if f"All that '{name}' wrote is taken" in note and "was given in memory was not saved" in note]
+        back = opened.pipeline.backward(part_of(tmp_path / name), lines=[1])
+        assert not back.exact
+        assert [note for note in back.notes if f"'{name}' is incomplete" in note and "given in memory" in note]
+
+
+def test_a_step_whose_files_cannot_be_told_may_be_missing_in_any_flow(dbg: Any, spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(step: Any) -> Any:
+        raise UntraceableError("Its files cannot be told", remedy="Mend it.")
+
+    source = tmp_path / "in.csv"
+    source.write_text("k1,1\n")
+    for name in ("plain", "strange"):
+        with dbg.capture(name):
+            spark.read.csv(str(source)).write.csv(str(tmp_path / name))
+    [strange] = [step for step in dbg.pipeline.steps if step.name == "strange"]
+    monkeypatch.setattr(type(strange), "stored", property(lambda step: refuse(step) if step.name == "strange" else step.files))
+    opened = bigdebug.open(dbg.save(tmp_path / "saved", dbg.runs[-2:], lineage=True))
+    flow = opened.pipeline.forward(str(source), lines=[1])
+    assert not flow.exact
+    assert [note for note in flow.notes if note.startswith("What 'strange' read and wrote is not known") and "Its files cannot be told" in note]

@@ -16,7 +16,7 @@ from bigdebug.spark.across.lines import counted
 from bigdebug.spark.across.saved import RDDStep
 from bigdebug.spark.sql.levelled import Levelled
 from bigdebug.spark.unsaved import TROUBLE, why_of
-from bigdebug.trace.across.located import Unit, dump_extent
+from bigdebug.trace.across.located import Extent, Unit, dump_extent
 from bigdebug.trace.across.saved_steps import RESULT
 from bigdebug.trace.multiples import Multiples, paired
 from bigdebug.trace.names import matched
@@ -38,12 +38,16 @@ def keep_step(step: Any, home: Path, name: str, known: Levelled | None, *, deriv
     if not isinstance(step, FrameStep | RDDStep):
         return None
     kept: dict[str, Any] = {
-        "id": step.id, "kind": step.kind, "ended": step.ended, "reads": [], "writes": [], "written": None, "changed": [], "alike": "", "unsaved": "", "incomplete": [],
+        "id": step.id, "kind": step.kind, "ended": step.ended, "reads": [], "given": [], "writes": [], "written": None, "changed": [], "alike": "", "unsaved": "", "incomplete": [], "lost": "",
     }
-    through: list[str] = []
     try:
-        through = _through(step)
-        kept["reads"], kept["writes"] = list(map(dump_extent, step.own_reads)), list(map(dump_extent, step.stored))
+        given = _given(step)
+        kept["reads"], kept["given"], kept["writes"] = (list(map(dump_extent, files)) for files in (step.own_reads, given, step.stored))
+        through = _through(step, given)
+    except TROUBLE as why:  # a flow says that it may miss what this one made
+        kept["unsaved"] = kept["lost"] = why_of(why)
+        return {**kept, "incomplete": [*step.incomplete]}
+    try:
         if isinstance(step, RDDStep):
             kept["written"] = _of_program(step, home, f"{WRITTEN}/{name}", derive) if step.files else None
         elif step.files and derive and known is not None:
@@ -55,12 +59,17 @@ def keep_step(step: Any, home: Path, name: str, known: Levelled | None, *, deriv
     return kept
 
 
-def _through(step: Any) -> list[str]:
-    """What a live step goes through, and a saved one does not."""
+def _given(step: Any) -> list[Extent]:
+    """What others read, or gave without a file, and gave it the records of in memory."""
     more = ({extent.path for extent in step.reads} - {extent.path for extent in step.own_reads}) | step.given
+    return [extent for extent in step.reads if extent.path in more]
+
+
+def _through(step: Any, given: list[Extent]) -> list[str]:
+    """What a live step goes through, and a saved one does not."""
     handed = any(extent not in step.stored for extent in step.writes)
     return [
-        *(f"{path}: it was read by another step, whose records this one was given in memory; ask the live session" for path in sorted(more)),
+        *(f"{path}: it was read by another step, whose records this one was given in memory; ask the live session" for path in sorted({extent.path for extent in given})),
         *(["which rows it gave in memory to other steps was not saved; ask the live session"] if handed else []),
     ]
 

@@ -61,8 +61,8 @@ class Sources:
         return tuple(extent for extent in self.extents(run) if extent.path in paths)
 
     def given(self, run: Run) -> frozenset[str]:
-        """The paths of those whose records frames of steps gave to it; it may have read one of these itself, too."""
-        framed = self._crossing.seams.framed_in(lineage_of(run)) if isinstance(run, FrameRun) else {}
+        """The paths of those whose records frames of steps gave to it; it may have read one of these itself, too. None of a query that can tell of none of its rows what made them."""
+        framed = self._crossing.seams.framed_in(lineage_of(run)) if isinstance(run, FrameRun) and _leaves(run) is not None else {}
         return frozenset(extent.path for known in framed.values() for extent in known.items.places.files)
 
     def count(self, run: Run, path: str) -> int:

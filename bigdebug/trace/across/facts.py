@@ -32,6 +32,11 @@ def unit_of(facts: SourceFacts) -> Unit:
     return Unit.LINE if facts.type == "text" and facts.plain else Unit.ROW
 
 
+def paths(facts: SourceFacts) -> frozenset[str]:
+    """The paths of the files that a source read by itself."""
+    return frozenset(map(path_of, (*(split.path for split in facts.splits), *(path for known in facts.files for path in known))))
+
+
 def extents(facts: SourceFacts, form: str) -> list[Extent]:
     """The files that a source read, as they then were; none of a source that reads no files by itself."""
     if not (facts.splits or facts.files):

@@ -14,6 +14,7 @@ from bigdebug.errors import CorruptBlockError, IncompleteLineageError, SourceCha
 from bigdebug.trace.across import facts as of_facts
 from bigdebug.trace.across.located import FOLDER, Extent, Located, Unit, load_extent
 from bigdebug.trace.across.step import all_taken, changed_since
+from bigdebug.trace.counts import records
 from bigdebug.trace.places import Places, union
 from bigdebug.trace.positions import Positions
 from bigdebug.trace.saved.associated import Associated
@@ -34,9 +35,13 @@ class SavedStep:
         self.id = str(data["id"])
         self.kind = str(data["kind"])
         self.ended = None if data["ended"] is None else float(data["ended"])
-        self.reads: Sequence[Extent] = tuple(map(load_extent, data["reads"]))
+        self._own: Sequence[Extent] = tuple(map(load_extent, data["reads"]))
+        given = tuple(map(load_extent, data.get("given", ())))  # sessions that were saved before do not list them
+        self.reads: Sequence[Extent] = tuple(dict.fromkeys((*self._own, *given)))
         self.writes: Sequence[Extent] = tuple(map(load_extent, data["writes"]))
         self.incomplete: Sequence[str] = tuple(map(str, data["incomplete"]))
+        self.lost = str(data.get("lost", ""))
+        self._given = frozenset(extent.path for extent in given)
         self._changed = frozenset(map(str, data.get("changed", ())))
         self._alike = str(data.get("alike", ""))
         self._unsaved, self._damaged = str(data["unsaved"]), False
@@ -70,8 +75,24 @@ class SavedStep:
         return tuple(replace(one, why=alike) for one in read)
 
     def forward(self, inputs: Sequence[Located]) -> Sequence[Located]:
+        if not self.writes:
+            return ()
+        for one in inputs:
+            if one.path in self._given:
+                raise self._untold(one.path)
+        _ = self.run.lineage  # raises, where it was not saved: of such a query no source is known either
         standing = {source: places for source in self.run.sources if any(map(len, (places := self._standing(source, inputs)).values()))}
         return self._wrote_of(SavedTrace(self.run, list(standing), lambda: standing).goNextAll()) if standing else ()
+
+    def count(self, path: str) -> int:
+        """How many records an extent has that is no file: nobody knows. Raises IncompleteLineageError."""
+        raise self._untold(path)
+
+    def _untold(self, path: str) -> IncompleteLineageError:
+        """The error of asking for records of a file that it did not read itself."""
+        return IncompleteLineageError(
+            f"Another step read it, or gave it, and which of its records run {self.name!r} was given in memory was not saved", value=path, remedy="Ask the live session.",
+        )
 
     def _check_listed(self, outputs: Sequence[Located]) -> None:
         """Raise IncompleteLineageError where a folder is asked about of which it is not known which files in it are this step's: ``incomplete`` says why."""
@@ -105,7 +126,7 @@ class SavedStep:
         if self._damaged:
             raise IncompleteLineageError(f"Which record of its result run {self.name!r} wrote where cannot be read: {self._unsaved}", remedy="Restore the file, or save the session again.")
         if self._written is None:
-            raise not_saved(f"Which record of its result run {self.name!r} wrote where was not saved", self._unsaved, "Save it with dbg.save(DIR, lineage=True).")
+            raise not_saved(f"Which record of its result run {self.name!r} wrote where was not saved", self._unsaved or self.run.unsaved, "Save it with dbg.save(DIR, lineage=True).")
         return self._written
 
     def _wrote_of(self, trace: SavedTrace) -> Sequence[Located]:
@@ -144,7 +165,7 @@ class SavedStep:
 
     @cached_property
     def _units(self) -> dict[str, Unit]:
-        return {extent.path: extent.unit for extent in self.reads}
+        return {extent.path: extent.unit for extent in self._own}
 
     def _located(self, source: int, places: Places) -> Iterator[Located]:
         facts: Any = self.run.sources.get(source)
@@ -164,10 +185,10 @@ class SavedStep:
         """The records of a source that stand there."""
         facts: Any = self.run.sources[source]
         numbering = numbering_of(self.run, source)
-        known = self.run.counted(source) if numbering is None else numbering.sizes()
         wanted = {one.path: one.positions for one in inputs if one.path in self._units}
-        if not wanted:
+        if not wanted or not (self.run.frame or of_facts.paths(facts) & wanted.keys()):
             return {}
+        known = self._counted(source) if numbering is None else numbering.sizes()
         if not self.run.frame:
             found: Places = of_facts.standing(facts, inputs, known, lambda ps: self._sizes(source, ps))
         else:
@@ -178,6 +199,11 @@ class SavedStep:
                     start, end = np.searchsorted(here, [first, first + size])
                     found = union(found, {partition: here[start:end] - first})
         return found if numbering is None else numbering.known(found)
+
+    def _counted(self, source: int) -> Mapping[int, int]:
+        """The records of a source that the run read, by partition. Raises IncompleteLineageError where nobody counted them."""
+        known = self.run.counted(source)
+        return known if len(known) == self.run.graph[source].partitions else {**records(self.run.lineage, source), **known}
 
     def _sizes(self, source: int, partitions: Sequence[int]) -> Mapping[int, int]:
         known = self.run.counted(source)

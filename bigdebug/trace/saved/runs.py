@@ -142,7 +142,7 @@ def _masked_operator(operator: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _masked_step(step: Mapping[str, Any]) -> dict[str, Any]:
-    return {**step, "unsaved": masked(step["unsaved"]), "incomplete": [*map(masked, step["incomplete"])]}
+    return {**step, "unsaved": masked(step["unsaved"]), "lost": masked(step.get("lost", "")), "incomplete": [*map(masked, step["incomplete"])]}
 
 
 def load_run(data: Mapping[str, Any], store: LineageStore, find: Callable[[str], Any], read: Callable[[Any], bytes], trusted: bool, standing: Callable[[SavedRun, Names], Any]) -> SavedRun:

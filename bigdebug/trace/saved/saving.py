@@ -139,7 +139,7 @@ def _write(runs: list[Run], store: LineageStore, home: Path, keep: Keep, besides
         beside = keep(run, home, run.id)
         listed.append(dump_run(run, beside))
     if besides is not None:
-        besides(home / ACTORS, {extent["path"] for run in listed if run["step"] for extent in (*run["step"]["reads"], *run["step"]["writes"])})
+        besides(home / ACTORS, {extent["path"] for run in listed if run["step"] for files in ("reads", "given", "writes") for extent in run["step"].get(files, ())})
     for needed in sorted({run for known in runs for run in (known.id, *known.earlier)}):
         for block in store.names(needed):  # what else is there are pickles of a run that goes on
             copy = home / BLOCKS / block
