@@ -301,6 +301,26 @@ def test_a_table_that_changes_what_is_written_has_its_files(dbg: Any, spark: Any
         spark.sql("DROP TABLE IF EXISTS across_padded")
 
 
+def test_rows_of_a_csv_whose_folder_an_option_names(dbg: Any, spark: Any, numbers: Any, tmp_path: Path) -> None:
+    """Of a writer's, and of a table's: Spark reads no files by a path beside such an option."""
+    out, chosen = str(tmp_path / "out"), numbers.where("i > 3")
+    chosen.createOrReplaceTempView("numbers")
+    saves = {
+        "writer": lambda: chosen.write.format("csv").option("path", out).save(),
+        "table": lambda: spark.sql("INSERT INTO across_csv SELECT i, k FROM numbers"),
+        "folder": lambda: spark.sql(f"INSERT OVERWRITE DIRECTORY USING csv OPTIONS (path '{tmp_path / 'folder'}') SELECT i, k FROM numbers"),
+    }
+    try:
+        spark.sql(f"CREATE TABLE across_csv (i INT, k INT) USING csv LOCATION '{tmp_path / 'table'}'")
+        for name, save in saves.items():
+            step = saved(dbg, save)
+            [extent] = step.writes
+            assert (name, told(step.backward([Located.of(extent.path, extent.unit, [1])]))) == (name, {"numbers.csv": [5]})
+            assert (name, told(step.forward([Located.of(str(tmp_path / "numbers.csv"), Unit.ROW, [2, 5])]))) == (name, {os.path.basename(extent.path): [1]})
+    finally:
+        spark.sql("DROP TABLE IF EXISTS across_csv")
+
+
 def test_traces_and_actions_that_write_nothing(dbg: Any, numbers: Any, tmp_path: Path) -> None:
     frame = numbers.where("k = 2")
     collected = saved(dbg, frame.collect)

@@ -168,8 +168,8 @@ def cut_by(target: Target) -> tuple[tuple[str, str], ...]:
 
 
 def _reading_csv(target: Target) -> dict[str, str]:
-    """The options of the write, to read by. What has no ends of lines in its values is read as others read it."""
-    return {**{name: value for name, value in target.options if name.lower() != "multiline"}, "multiLine": str(target.texts).lower()}
+    """The options of the write, to read by, but for the path: files are named beside. What has no ends of lines in its values is read as others read it."""
+    return {**{name: value for name, value in target.options if name.lower() not in ("multiline", "path", "paths")}, "multiLine": str(target.texts).lower()}
 
 
 def _kind(spark: Any, schema: StructType, column: Column) -> Any:
