@@ -243,15 +243,17 @@ def test_ahead_all_is_taken_of_what_was_made_of_records_that_were_given_in_memor
     source.write_text("k1,1\nk2,2\nk1,3\n")
     kept = actors.rows(lambda f: f[f.n > 1], name="kept")
     with dbg.capture("frame of rdd"):
-        spark.read.csv(str(source)).rdd.map(lambda row: (row[0], row[1])).toDF("k string, v string").write.csv(str(tmp_path / "frame of rdd"))
+        rows = spark.read.csv(str(source)).rdd.map(lambda row: (row[0], row[1]))
+        spark.createDataFrame(rows, "k string, v string").write.csv(str(tmp_path / "frame of rdd"))  # toDF() would be of the session that was made last, here by another test
     with dbg.capture("rdd of frame"):
         spark.read.csv(str(source)).rdd.map(lambda row: row[0] + row[1]).saveAsTextFile(str(tmp_path / "rdd of frame"))
     with dbg.capture("frame of pandas"):
         spark.createDataFrame(kept(actors.read_csv(str(source), names=["k", "n"]))).write.csv(str(tmp_path / "frame of pandas"))
+    names = ("frame of rdd", "rdd of frame", "frame of pandas")
     opened = bigdebug.open(dbg.save(tmp_path / "saved", dbg.runs[-3:], lineage=True))
     flow = opened.pipeline.forward(str(source), lines=[2])
     assert not flow.exact
-    for name in ("frame of rdd", "rdd of frame", "frame of pandas"):
+    for name in names:
         assert taken(dbg.pipeline.forward(str(source), lines=[2]), tmp_path / name) <= {"row", "line"}
         assert taken(flow, tmp_path / name) == {"whole"}
         assert [note for note in flow.notes if f"All that '{name}' wrote is taken" in note and "was given in memory was not saved" in note]
