@@ -52,13 +52,10 @@ def same(one: Any, other: Any, close: Close) -> bool:
     if len(mine) != len(others) or not all(_seen_same(*each) or _same_values(*each, close) for each in zip(mine, others)):
         return False
     unlike = [place for place, each in enumerate(zip(arrays_of(one), arrays_of(other))) if not _seen_same(*each)]
-    return not unlike or all(_same_values(*each, close) for each in zip(_some_of(one, unlike), _some_of(other, unlike)))
-
-
-def _some_of(frame: Any, places: list[int]) -> list[Any]:
-    """Columns by their places."""
-    columns = _all_of(frame)
-    return [columns[place] for place in places]
+    if not unlike:
+        return True
+    first, second = columns_of(one), columns_of(other)
+    return all(_same_values(first[place], second[place], close) for place in unlike)
 
 
 def _seen_same(one: Any, other: Any) -> bool:
@@ -98,11 +95,7 @@ def _names(frame: Any) -> list[str]:
 
 def _columns(frame: Any) -> list[Any]:
     """The columns, and the labels of rows if they say something."""
-    return [*_labels(frame), *_all_of(frame)]
-
-
-def _all_of(frame: Any) -> list[Any]:
-    return columns_of(frame) if frame.ndim > 1 else [frame]
+    return [*_labels(frame), *columns_of(frame)]
 
 
 def _labels(frame: Any) -> list[Any]:

@@ -51,6 +51,11 @@ class Promise:
     tags: tuple[Key, Key] | None = None
     check: bool = True
 
+    @property
+    def one_by_one(self) -> bool:
+        """Whether it says of which records that were read an output is made, so that each has to be seen to be read."""
+        return self.each or self.tags is not None
+
     def __post_init__(self) -> None:
         if self.each and self.tags:
             raise ActorError("An output is made of the record read last, or of those with its tag", remedy="Give one of each= and tags=.")
@@ -86,7 +91,7 @@ class Capture:
 
     def calls(self, records: Any) -> Any:
         """Call the function, and give what it gives; its outputs are in ``given`` then."""
-        self._looks = Looks(records, partial(_read, self._paired, self._tags, self._promise), self._paired.given, self._promise.each or self._promise.tags is not None)
+        self._looks = Looks(records, partial(_read, self._paired, self._tags, self._promise), self._paired.given, self._promise.one_by_one)
         result = self._arguments.call(partial(by_caller, self._function), self._looks.hand())
         self.given = self._paired.giving(result)
         return result
@@ -157,7 +162,7 @@ class Capture:
         """On how few records it was seen that the promise holds; empty if that were all, or if a note says that it was not tried, or that it is broken. Asked when it ended."""
         trial, promise = self._trial, self._promise
         if trial is None:
-            return NOT_TRIED if promise.each or promise.tags else ""
+            return NOT_TRIED if promise.one_by_one else ""
         count = self._stopped().inputs
         return "" if trial.note(count) or self._broken else trial.tried(count)
 
@@ -167,7 +172,7 @@ class Capture:
             return "what it gives may read on in its records, so an output is made of more than what was read before it; give what it has in a list"
         if self._unseen or self._looks is None or not self._looks.again:
             return self._unseen
-        if self._promise.each or self._promise.tags:
+        if self._promise.one_by_one:
             if self._looks.unseen:
                 return "what it reads of a text, or of other bytes, is not seen, for that is given as it is; give what it reads one by one in a list"
             return "it does more with its records than to read each once; without each= and tags= an output is made of all that it has seen"

@@ -88,7 +88,7 @@ class _Files:
         """``unordered`` says what is done with several files in an order that nobody knows, if it is. Files that are written in place are read now, before they are no more."""
         self._taken, self._given, self._lineage, self._unordered = taken, given, lineage, unordered
         take = Stamper()
-        in_place = [path for path in taken if path in given or any(same_file(path, other) for other in given)]
+        in_place = [path for path in taken if any(same_file(path, other) for other in given)]
         self._stamps = {path: take(path) for path in in_place}
         self._before = {path: _tried(path) for path in in_place} if lineage in MATCHES else {}
         self._changed: list[str] = []

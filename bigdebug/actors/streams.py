@@ -12,20 +12,24 @@ _SAYING = frozenset(("isatty", "readable", "writable", "seekable", "closed", "en
 """What a stream says of itself, of which nothing is taken."""
 
 
-class Muted:
-    """A stream, without what is written where it is to be silent."""
+class _Standing:
+    """What stands for a stream, and does otherwise where that is ``mine``."""
 
-    def __init__(self, out: Any, mine: Callable[[], bool]) -> None:
-        self._out = out
+    def __init__(self, stream: Any, mine: Callable[[], bool]) -> None:
+        self._stream = stream
         self._mine = mine
 
-    def of(self, out: Any) -> bool:
+    def of(self, stream: Any) -> bool:
         """Whether it is that of a stream."""
-        return self._out is out
+        return self._stream is stream
+
+
+class Muted(_Standing):
+    """A stream, without what is written where it is to be silent."""
 
     def write(self, text: Any) -> Any:
         """How much was written, or what the stream says instead."""
-        return len(text) if self._mine() else self._out.write(text)
+        return len(text) if self._mine() else self._stream.write(text)
 
     def writelines(self, texts: Any) -> None:
         """One by one."""
@@ -33,20 +37,12 @@ class Muted:
             self.write(text)
 
     def __getattr__(self, name: str) -> Any:
-        found = getattr(self._out, name)
+        found = getattr(self._stream, name)
         return Muted(found, self._mine) if name == "buffer" and self._mine() else found
 
 
-class Untaken:
+class Untaken(_Standing):
     """A stream that is read. Who is tried is stopped before he takes something of it: that is gone for the real call, and who waits for it waits for somebody who saw no question."""
-
-    def __init__(self, given: Any, mine: Callable[[], bool]) -> None:
-        self._given = given
-        self._mine = mine
-
-    def of(self, given: Any) -> bool:
-        """Whether it is that of a stream."""
-        return self._given is given
 
     def __iter__(self) -> Iterator[Any]:
         return iter(self._asked())
@@ -61,9 +57,9 @@ class Untaken:
         return self._asked().__exit__(*raised)
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self._given if name in _SAYING else self._asked(), name)
+        return getattr(self._stream if name in _SAYING else self._asked(), name)
 
     def _asked(self) -> Any:
         if self._mine():
             sys.audit(TOLD, ASKS)
-        return self._given
+        return self._stream

@@ -85,7 +85,7 @@ _FILES = ("source", "target")
 
 
 def _call(capture: Capture, home: Home, sources: list[str], target: str, encoding: str) -> None:
-    if target in sources or any(same_file(target, path) for path in sources):
+    if any(same_file(target, path) for path in sources):
         raise ActorError("A step does not write the file that it reads", value=target, remedy="Write another one, and rename it afterwards.")
     options = () if encoding == "utf-8" else (("encoding", encoding),)
 

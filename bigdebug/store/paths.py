@@ -21,8 +21,8 @@ def mode_of(path: str | os.PathLike[str]) -> int:
 
 
 def same_file(one: str | os.PathLike[str], other: str | os.PathLike[str]) -> bool:
-    """Whether two paths lead to one file: by a link, or by another name of it."""
-    return bool(mode_of(one) and mode_of(other)) and os.path.samefile(one, other)
+    """Whether two paths lead to one file: they are the same, or one is a link to it, or another name of it."""
+    return one == other or (bool(mode_of(one) and mode_of(other)) and os.path.samefile(one, other))
 
 
 def is_folder(path: str | os.PathLike[str]) -> bool:
