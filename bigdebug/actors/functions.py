@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Hashable, Iterable
-from functools import partial
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 from bigdebug.actors.actor import Home
@@ -20,6 +20,8 @@ from bigdebug.actors.columns import Column
 from bigdebug.actors.decorated import Decorated, decorated, name_of
 from bigdebug.actors.frames import all_inputs, given, size
 from bigdebug.actors.owners import GroupOwners, RowOwners
+from bigdebug.actors.plain.heard import Heard
+from bigdebug.actors.plain.promise import keeps
 from bigdebug.actors.promises import NOT_TRIED, Broken, Owners, Probe, believed, kept, may_give_all, probed, telling
 from bigdebug.actors.room import Known
 from bigdebug.actors.steady import PANDAS, steady
@@ -42,7 +44,7 @@ def rows(function: Function | None = None, *, check: bool = True, name: str = ""
     is not tried: the promise is believed, and a note says so. (Python tells of most of that; what packages do in C is known by the names of
     their functions.) ``check=False`` tries nothing and believes it: for functions that do something else than give a frame.
     """
-    return decorated(function, lambda fn: FrameFunction(fn, RowOwners, check, name, home))
+    return decorated(function, lambda fn: FrameFunction(fn, (), check, name, home))
 
 
 def groups(function: Function | None = None, *, by: Hashable | Iterable[Hashable], check: bool = True, name: str = "", home: Home = None) -> Any:
@@ -53,7 +55,7 @@ def groups(function: Function | None = None, *, by: Hashable | Iterable[Hashable
     names = list(by) if isinstance(by, Iterable) and not isinstance(by, (str, bytes)) else [by]
     if not names or not all(isinstance(each, Hashable) and each is not None for each in names):
         raise ActorError("Rows are grouped by one column or more", value=by, remedy='Name them: @actors.groups(by="city").')
-    return decorated(function, lambda fn: FrameFunction(fn, partial(GroupOwners, by=names), check, name, home))
+    return decorated(function, lambda fn: FrameFunction(fn, names, check, name, home))
 
 
 def whole(function: Function | None = None, *, name: str = "", home: Home = None) -> Any:
@@ -62,11 +64,11 @@ def whole(function: Function | None = None, *, name: str = "", home: Home = None
 
 
 class FrameFunction(Decorated):
-    """A function over a frame that is a step each time it is called. ``see`` looks at the frame before the function has it; None: all rows are made of all."""
+    """A function over a frame that is a step each time it is called. Each row is made of those with the same values in ``by``; of none, of one alone; None: all rows are made of all."""
 
-    def __init__(self, function: Function, see: Callable[[Any], Owners] | None, check: bool, name: str, home: Home) -> None:
+    def __init__(self, function: Function, by: Sequence[Hashable] | None, check: bool, name: str, home: Home) -> None:
         super().__init__(function)
-        self._see = see
+        self._by = by
         self._check = check
         self._name = name or name_of(function)
         self._home = home
@@ -89,6 +91,10 @@ class FrameFunction(Decorated):
         for each in arguments:
             beside.holds(each)
         with steady(self._name, PANDAS, self._home) as actor:
+            if self._check and self._by is not None and keeps(self._function, arguments, frame, frozenset(self._by)):
+                result, associations, more = self._plainly(frame, args, kwargs)
+                given(actor, result, inputs, associations, (*why, *filter(None, [more])))
+                return result
             seen, probes, untold = self._before(frame, arguments, beside)
             if seen is not None and not probes:
                 beside.remembers(self._function, arguments)
@@ -97,14 +103,30 @@ class FrameFunction(Decorated):
             given(actor, result, inputs, associations, (*why, *filter(None, [more]), *beside.notes(self._name)), held)
         return result
 
+    def _plainly(self, frame: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Associations, str]:
+        """The result of a function that is known to keep its promise, and changes nothing: who owns a row is seen when it has been called, and as it was numbered then. And why that is not known, mostly empty."""
+        heard = Heard()
+        with heard.listening() if self._by else nullcontext():
+            result = by_caller(self._function, *args, **kwargs)
+        try:
+            with telling():
+                seen = self._owners(frame, heard)
+                return result, _of_owners(seen, seen.of(bare(result))), ""
+        except Broken as promise:
+            associations, why, _ = self._unknown(str(promise))
+            return result, associations, why
+
+    def _owners(self, frame: Any, heard: Heard | None = None) -> Owners:
+        return GroupOwners(frame, self._by, heard) if self._by else RowOwners(frame)
+
     def _before(self, frame: Any, arguments: Arguments, beside: Beside) -> tuple[Owners | None, list[Probe], str]:
         """Who owns a row, and what copies of the function gave of a few; or why it was not tried, or, without owners, why it has no lineage."""
-        if self._see is None:
+        if self._by is None:
             return None, [], ""
         probes, untold = list[Probe](), ""
         try:
             with telling():
-                seen = self._see(frame)
+                seen = self._owners(frame)
             try:
                 if self._check:
                     self._known.check()
@@ -133,7 +155,7 @@ class FrameFunction(Decorated):
 
     def _after(self, seen: Owners | None, probes: list[Probe], untold: str, count: int, result: Any) -> tuple[Associations, str, str]:
         """The associations of a result, or why there are none; and what is believed of them."""
-        if self._see is None:
+        if self._by is None:
             return all_of_all(count, size(result)), f"Every row of {self._name} is said to be made of all its input", ""
         if seen is None:
             return self._unknown(untold)
@@ -143,7 +165,7 @@ class FrameFunction(Decorated):
                 came = kept(probes, result, seen, owners) or not len(owners)
         except Broken as promise:
             return self._unknown(str(promise))
-        found: Associations = Groups(Column.of(seen.codes), owners) if isinstance(seen, GroupOwners) else made_of(owners)
+        found = _of_owners(seen, owners)
         if untold:
             return found, untold, ""
         return found, *(believed(probes, seen, count, came) if self._check or seen.one else ("", NOT_TRIED))
@@ -151,3 +173,8 @@ class FrameFunction(Decorated):
     def _unknown(self, broken: str) -> tuple[Associations, str, str]:
         why = f"{self._name} has no lineage: {broken}"
         return Unknown(why), why, ""
+
+
+def _of_owners(seen: Owners, owners: Column) -> Associations:
+    """The associations of rows of which it is known who owns each."""
+    return Groups(Column.of(seen.codes), owners) if isinstance(seen, GroupOwners) else made_of(owners)

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bigdebug.actors.exactly import places
+from bigdebug.actors.plain.heard import Heard
 from bigdebug.trace.positions import Positions
 
 _LOOKED_AT = 4_096
@@ -26,13 +27,13 @@ class Keys:
         """Of each column that was learnt, whether it has no nulls."""
         self._memory: list[npt.NDArray[Any] | None] = []
 
-    def learnt(self, columns: Sequence[Any]) -> Positions:
-        """The number of the key of each row; from now on these keys are known. For a million rows 4 ms, and 20 for texts each of which is an object of its own."""
+    def learnt(self, columns: Sequence[Any], heard: Heard | None = None) -> Positions:
+        """The number of the key of each row; from now on these keys are known. For a million rows 4 ms, and 20 for texts each of which is an object of its own; 1 ms for those that were ``heard``."""
         import pandas as pd
 
         total = np.zeros(0, np.int64)
         for place, column in enumerate(columns):
-            codes, values = _factorized(column)
+            codes, values = (heard and heard.of(column)) or _factorized(column)
             self._values.append(values)
             self.full.append(bool(codes.all()))
             if not place:

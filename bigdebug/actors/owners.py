@@ -14,6 +14,7 @@ from bigdebug.actors.columns import Column
 from bigdebug.actors.exactly import places
 from bigdebug.actors.keys import Keys
 from bigdebug.actors.odd import Odd
+from bigdebug.actors.plain.heard import Heard
 from bigdebug.actors.promises import Broken
 from bigdebug.actors.scattered import SomeGroups, more_rows, rows_alone, rows_together
 from bigdebug.store.arrays import narrowest
@@ -107,8 +108,8 @@ class GroupOwners:
     close = 1e-13
     """Sums of the same numbers may round differently among others."""
 
-    def __init__(self, frame: pd.DataFrame, by: Sequence[Hashable]) -> None:
-        """Raises Broken where the frame has no such columns."""
+    def __init__(self, frame: pd.DataFrame, by: Sequence[Hashable], heard: Heard | None = None) -> None:
+        """Raises Broken where the frame has no such columns. Keys that were ``heard`` when pandas numbered them are not numbered once more."""
         _check_once(frame, by)
         missing = [name for name in by if name not in frame.index.names and _column(bare(frame), name) is None]
         if missing:
@@ -116,7 +117,7 @@ class GroupOwners:
         self._frame = frame  # as above
         self._by = list(by)
         self._keys = Keys()
-        codes = self._keys.learnt(_columns(bare(frame), self._by))
+        codes = self._keys.learnt(_columns(bare(frame), self._by), heard)
         self._sizes = np.bincount(codes).astype(np.int64, copy=False)  # how many rows each group has
         self.codes = narrowest(codes)
 

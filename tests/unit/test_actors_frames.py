@@ -329,14 +329,14 @@ def test_what_is_not_grouped_is_refused(home, name):
 def test_large_groups_are_tried_if_they_are_a_small_part_and_believed_if_not(home):
     large = pd.DataFrame({"k": np.arange(200_000) % 40, "v": np.arange(200_000)})
     wrong = {"rank": lambda f: f.groupby("k").v.sum().rank().reset_index()}
-    actors.groups(lambda f: f.groupby("k").v.sum(), by="k")(large)
+    actors.groups(lambda f: f.groupby("k").v.sum().sort_index(), by="k")(large)
     assert not any("believed: nothing came" in each for each in last(home).incomplete)
     actors.groups(wrong["rank"], by="k")(large)
     assert any("no lineage" in each for each in last(home).incomplete)
-    actors.groups(lambda f: f.groupby("k").v.sum(), by="k")(large.assign(k=large.k % 3))
+    actors.groups(lambda f: f.groupby("k").v.sum().sort_index(), by="k")(large.assign(k=large.k % 3))
     assert any("believed" in each for each in last(home).incomplete)
     assert back(last(home), 1) == list(np.flatnonzero(large.k % 3 == 1))
-    actors.groups(lambda f: f.groupby("k").v.sum(), by="k")(large.assign(k=0))
+    actors.groups(lambda f: f.groupby("k").v.sum().sort_index(), by="k")(large.assign(k=0))
     assert not any("believed: nothing came" in each for each in last(home).incomplete)
 
 
@@ -610,7 +610,7 @@ def test_a_trace_goes_from_file_to_file_through_frames(home, tmp_path):
     assert_frame_equal(pd.read_parquet(target), sums)
     first, second, third = actors.steps(home)
     assert (first.incomplete, second.incomplete, third.incomplete) == ((), (), ())
-    assert first.believed.startswith("what was promised was tried on ")
+    assert (first.believed, second.believed) == ("", "")
     (read,), (written,) = first.reads, third.writes
     assert (read.path, read.unit, read.form, read.stamp.size) == (str(source), Unit.ROW, "csv", source.stat().st_size)
     assert dict(read.options) == {"header": "true", "sep": ",", "quote": '"', "escape": '"', "multiLine": "true"}

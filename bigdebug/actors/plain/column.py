@@ -1,0 +1,302 @@
+"""Columns: stand-ins for a column of a frame, or an array that is as long. Each cell is made of its own row, or of the group of that."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from bigdebug.actors.plain.accessors import Texts, Times
+from bigdebug.actors.plain.kinds import NUMBERS, VALUES, Kind, kind_of_constant, number
+from bigdebug.actors.plain.standin import StandIn, UnknownError, constant, texts
+from bigdebug.actors.plain.straight import of_a_cell
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Rows that stand in an order. Columns of the same ones go together cell by cell; of others, pandas looks which labels they share, and nobody knows what comes of it."""
+
+    keys: tuple[Hashable, ...] | None = None
+    """The columns that their labels are: of groups, mostly those by which they were made. None: they have the labels of the rows that they were made of."""
+    counted: bool = False
+    """Whether their labels count up anew."""
+
+    @property
+    def of_input(self) -> bool:
+        """Whether they have the labels of the input rows that they were made of."""
+        return self.keys is None and not self.counted
+
+
+@dataclass(frozen=True)
+class Cells:
+    """What is known of a column."""
+
+    rows: Rows
+    kind: Kind
+    of: Hashable = None
+    """The input column that it is, unchanged; None for any other."""
+    labelled: bool = True
+    """Whether it has the labels of its rows: arrays have none."""
+    name: Hashable = None
+    """What it is called, where that is known."""
+    framed: Callable[[Hashable], Any] | None = None
+    """What gives a frame of it, by this name, with the keys of its groups besides; None where that is not known."""
+
+
+class Column(StandIn):
+    """Stands for ``pandas.Series``, and for arrays of numpy that are as long."""
+
+    __slots__ = ()
+    _told: Cells
+
+    def __init__(self, told: Cells) -> None:
+        object.__setattr__(self, "_told", told)
+
+    # ---- operators --------------------------------------------------------------------------------------------
+
+    def __add__(self, other: Any) -> Column:
+        return combined(_sum, self, other)
+
+    def __radd__(self, other: Any) -> Column:
+        return combined(_sum, other, self)
+
+    def __sub__(self, other: Any) -> Column:
+        return combined(_difference, self, other)
+
+    def __rsub__(self, other: Any) -> Column:
+        return combined(_difference, other, self)
+
+    def __mul__(self, other: Any) -> Column:
+        return combined(_product, self, other)
+
+    def __rmul__(self, other: Any) -> Column:
+        return combined(_product, other, self)
+
+    def __truediv__(self, other: Any) -> Column:
+        return combined(_quotient, self, other)
+
+    def __rtruediv__(self, other: Any) -> Column:
+        return combined(_quotient, other, self)
+
+    def __floordiv__(self, other: Any) -> Column:
+        return combined(_whole_by(other), self, other)
+
+    def __mod__(self, other: Any) -> Column:
+        return combined(_whole_by(other), self, other)
+
+    def __pow__(self, other: Any) -> Column:
+        return combined(_power_of(other), self, other)
+
+    def __eq__(self, other: object) -> Column:  # type: ignore[override]
+        return combined(_equal, self, other)
+
+    def __ne__(self, other: object) -> Column:  # type: ignore[override]
+        return combined(_equal, self, other)
+
+    def __lt__(self, other: Any) -> Column:
+        return combined(_compared, self, other)
+
+    __le__ = __gt__ = __ge__ = __lt__
+
+    def __and__(self, other: Any) -> Column:
+        return combined(_both, self, other)
+
+    __rand__ = __or__ = __ror__ = __xor__ = __rxor__ = __and__
+
+    def __invert__(self) -> Column:
+        return self._as(self._told.kind, {Kind.BOOL, Kind.INT})
+
+    def __neg__(self) -> Column:
+        return self._as(self._told.kind, {Kind.INT, Kind.FLOAT})
+
+    __pos__ = __abs__ = __neg__
+
+    def __round__(self, decimals: Any = 0) -> Column:
+        return self.round(decimals)
+
+    def __hash__(self) -> int:
+        raise UnknownError
+
+    # ---- methods of pandas ------------------------------------------------------------------------------------
+
+    @property
+    def str(self) -> Texts:
+        return Texts(self._told.kind, self._made)
+
+    @property
+    def dt(self) -> Times:
+        return Times(self._told.kind, self._made)
+
+    def isna(self) -> Column:
+        return self._made(Kind.BOOL)
+
+    notna = isnull = notnull = isna
+
+    def isin(self, values: Any) -> Column:
+        wanted = {self._told.kind, Kind.INT} if self._told.kind is Kind.FLOAT else {self._told.kind}
+        if not isinstance(values, (list, tuple, set, frozenset)) or not wanted.issuperset(map(kind_of_constant, values)):
+            raise UnknownError
+        return self._as(Kind.BOOL, {Kind.INT, Kind.FLOAT, Kind.TEXT})
+
+    def between(self, left: Any, right: Any, inclusive: Any = "both") -> Column:
+        constant(inclusive)
+        return combined(_both, self >= left, self <= right)
+
+    def abs(self) -> Column:
+        return abs(self)
+
+    def copy(self) -> Column:
+        return self
+
+    def round(self, decimals: Any = 0) -> Column:
+        constant(decimals)
+        return self._as(self._told.kind, {Kind.INT, Kind.FLOAT})
+
+    def clip(self, lower: Any = None, upper: Any = None) -> Column:
+        for each in (lower, upper):
+            if each is not None and number(kind_of_constant(each), self._told.kind) is not self._told.kind:
+                raise UnknownError
+        return self._as(self._told.kind, {Kind.INT, Kind.FLOAT})
+
+    def fillna(self, value: Any) -> Column:
+        return self._made(filled(self._told.kind, value))
+
+    def astype(self, dtype: Any) -> Column:
+        return self._as(*converted(dtype))
+
+    def where(self, cond: Any, other: Any = None) -> Column:
+        if type(cond) is not Column or cond._told.kind is not Kind.BOOL:
+            raise UnknownError
+        return combined(loose, self, cond, *([] if other is None else [other]))
+
+    mask = where
+
+    def rename(self, index: Any) -> Column:
+        return Column(replace(self._told, name=texts(index)[0]))
+
+    def reset_index(self, *, name: Any = None) -> Any:
+        framed = self._told.framed
+        if framed is None:
+            raise UnknownError
+        return framed(self._told.name if name is None else texts(name)[0])
+
+    def map(self, arg: Any) -> Column:
+        if isinstance(arg, dict):
+            constant(arg)
+        elif not of_a_cell(arg):
+            raise UnknownError
+        return self._as(Kind.LOOSE, VALUES)
+
+    # ---- what is made of it -----------------------------------------------------------------------------------
+
+    def _made(self, kind: Kind) -> Column:
+        """A column of the same rows, made cell by cell."""
+        return Column(replace(self._told, kind=kind, of=None, name=None, framed=None))
+
+    def _as(self, kind: Kind, known: Any) -> Column:
+        """The same, if this one is of a kind of which that is known."""
+        if self._told.kind not in known:
+            raise UnknownError
+        return self._made(kind)
+
+
+def combined(kinds: Callable[..., Kind], *operands: Any) -> Column:
+    """What is made cell by cell of columns of the same rows, and of constants. ``kinds`` says of which kind it is."""
+    columns = [each._told for each in operands if type(each) is Column]
+    if not columns or any(each.rows is not columns[0].rows for each in columns):
+        raise UnknownError
+    kind = kinds(*(each._told.kind if type(each) is Column else _kind_beside(columns[0].kind, each) for each in operands))
+    return Column(Cells(columns[0].rows, kind, labelled=any(each.labelled for each in columns)))
+
+
+def _kind_beside(column: Kind, value: Any) -> Kind:
+    """The kind of a constant beside a column: a text beside times is a time."""
+    found = kind_of_constant(value)
+    return Kind.TIME if column is Kind.TIME and found is Kind.TEXT else found
+
+
+def filled(kind: Kind, value: Any) -> Kind:
+    """The kind of what has a constant in the place of nulls."""
+    given = kind_of_constant(value)
+    if kind is given or (kind is Kind.FLOAT and given is Kind.INT) or (kind is Kind.MAYBE and given is Kind.BOOL):
+        return kind
+    return Kind.OPAQUE if kind is Kind.OPAQUE else Kind.LOOSE
+
+
+def converted(dtype: Any) -> tuple[Kind, frozenset[Kind]]:
+    """The kind of a type, and the kinds of cells that are converted to it one by one. Raises UnknownError."""
+    for kind, names in ((Kind.FLOAT, (float, "float", "float64")), (Kind.INT, (int, "int", "int64")), (Kind.TEXT, (str, "str")), (Kind.BOOL, (bool, "bool"))):
+        if any(type(dtype) is type(name) and dtype == name for name in names):
+            return kind, NUMBERS | {Kind.TEXT}
+    raise UnknownError
+
+
+# ---- of which kind what two make is -------------------------------------------------------------------------------
+
+
+def _sum(one: Kind, other: Kind) -> Kind:
+    return Kind.TEXT if one is other is Kind.TEXT else number(one, other)
+
+
+def _difference(one: Kind, other: Kind) -> Kind:
+    return _product(one, other)
+
+
+def _product(one: Kind, other: Kind) -> Kind:
+    found = number(one, other)
+    if found is Kind.BOOL:
+        raise UnknownError
+    return found
+
+
+def _quotient(one: Kind, other: Kind) -> Kind:
+    _product(one, other)
+    return Kind.FLOAT
+
+
+def _whole_by(divisor: Any) -> Callable[[Kind, Kind], Kind]:
+    """Integers by one that may be zero may be floats."""
+    exact = type(divisor) is int and divisor != 0
+
+    def kinds(one: Kind, other: Kind) -> Kind:
+        found = _product(one, other)
+        return Kind.LOOSE if found is Kind.INT and not exact else found
+
+    return kinds
+
+
+def _power_of(exponent: Any) -> Callable[[Kind, Kind], Kind]:
+    exact = type(exponent) is int and exponent >= 0
+
+    def kinds(one: Kind, other: Kind) -> Kind:
+        found = _product(one, other)
+        return Kind.LOOSE if found is Kind.INT and not exact else found
+
+    return kinds
+
+
+def _equal(one: Kind, other: Kind) -> Kind:
+    if Kind.LOOSE in (one, other) or Kind.MAYBE in (one, other):
+        return Kind.BOOL
+    return _compared(one, other)
+
+
+def _compared(one: Kind, other: Kind) -> Kind:
+    if not (NUMBERS.issuperset((one, other)) or (one is other and one in VALUES)):
+        raise UnknownError
+    return Kind.BOOL
+
+
+def _both(one: Kind, other: Kind) -> Kind:
+    if one is other is Kind.INT:
+        return one
+    if not {one, other} <= {Kind.BOOL, Kind.MAYBE}:
+        raise UnknownError
+    return Kind.MAYBE if Kind.MAYBE in (one, other) else Kind.BOOL
+
+
+def loose(*kinds: Kind) -> Kind:
+    """What is taken of one cell or of another may be of either type."""
+    if Kind.OPAQUE in kinds:
+        raise UnknownError
+    return Kind.LOOSE

@@ -1,0 +1,145 @@
+"""Groups: stand-ins for what ``groupby`` gives. What they make of a group is made of its rows alone."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from typing import Any, NamedTuple
+
+from bigdebug.actors.plain.column import Cells, Column, Rows
+from bigdebug.actors.plain.kinds import NUMBERS, VALUES, Kind
+from bigdebug.actors.plain.standin import StandIn, UnknownError, constant, texts
+from bigdebug.actors.plain.table import Known, Table
+
+_COUNTS = frozenset(("count", "size", "nunique"))
+_MEANS = frozenset(("mean", "std", "var", "median"))
+FUNCTIONS = _COUNTS | _MEANS | {"sum", "prod", "min", "max", "first", "last", "any", "all"}
+"""What is known by name."""
+
+_OF_ANYTHING = frozenset(("count", "size", "first", "last"))
+"""What asks no code of the values."""
+
+
+class _Grouped(NamedTuple):
+    table: Table
+    keys: tuple[Hashable, ...]
+    as_index: bool
+    chosen: Any = None
+    """The columns that were taken: a name, or a list of some. None: all but the keys."""
+
+
+class Groups(StandIn):
+    """Stands for ``DataFrameGroupBy`` and ``SeriesGroupBy``."""
+
+    __slots__ = ()
+    _told: _Grouped
+
+    def __init__(self, told: _Grouped) -> None:
+        object.__setattr__(self, "_told", told)
+
+    @classmethod
+    def of(cls, table: Table, keys: Sequence[str], as_index: bool) -> Groups:
+        """Raises UnknownError where rows of several of the groups that were promised would come together."""
+        known = [table.column(key) for key in keys]
+        if not table.by or not table.by.issubset(keys) or any(each.of != key or each.kind not in VALUES for key, each in zip(keys, known)):
+            raise UnknownError
+        return cls(_Grouped(table, tuple(keys), as_index))
+
+    def __getitem__(self, key: Any) -> Groups:
+        if self._told.chosen is not None or not set(texts(key)) <= self._told.table.columns.keys() - set(self._told.keys):
+            raise UnknownError
+        return Groups(self._told._replace(chosen=key))
+
+    def __getattr__(self, name: str) -> Any:
+        from pandas.core.groupby import DataFrameGroupBy
+
+        if name in FUNCTIONS:
+            return lambda numeric_only=False: _made(self._told, name, constant(numeric_only))
+        if hasattr(DataFrameGroupBy, name) or self._told.chosen is not None:
+            raise UnknownError
+        return self[name]
+
+    def agg(self, func: Any = None, **named: Any) -> Any:
+        if func is None:
+            return _named(self._told, named)
+        if named:
+            raise UnknownError
+        if type(func) is str:
+            return _made(self._told, func, False)
+        if isinstance(func, list) and type(self._told.chosen) is str:
+            return _named(self._told, {each: each for each in texts(func)})
+        if isinstance(func, dict) and self._told.chosen is None and all(type(each) is str for each in func.values()):
+            return _frame(self._told, {name: (name, each) for name, each in func.items()})
+        raise UnknownError
+
+    aggregate = agg
+
+    def transform(self, func: Any) -> Column:
+        """For each row, what is made of its group: without one, as of a null key, it is a null, and integers are floats."""
+        if type(self._told.chosen) is not str:
+            raise UnknownError
+        kind = _kind(self._told, self._told.chosen, func)
+        return Column(Cells(self._told.table.rows, kind if kind is Kind.FLOAT else Kind.LOOSE))
+
+
+def _kind(told: _Grouped, name: Hashable, function: Any) -> Kind:
+    """The kind of what a function makes of a column. Raises UnknownError if it is none of those that are known."""
+    if type(function) is not str or function not in FUNCTIONS:
+        raise UnknownError
+    kind = told.table.column(name).kind
+    if kind not in VALUES and function not in _OF_ANYTHING:
+        raise UnknownError
+    if function in _COUNTS:
+        return Kind.INT
+    if kind not in NUMBERS:
+        return Kind.LOOSE if kind in VALUES else Kind.OPAQUE
+    if function in _MEANS:
+        return Kind.FLOAT
+    if function in ("any", "all"):
+        return Kind.BOOL
+    return kind if kind is not Kind.BOOL else Kind.LOOSE
+
+
+def _made(told: _Grouped, function: str, only_numbers: Any) -> Any:
+    """What a function makes of each column."""
+    if function == "size":
+        if told.chosen is not None or not told.as_index:
+            raise UnknownError
+        return _column(told, Kind.INT, 0)
+    if type(told.chosen) is str and told.as_index:
+        return _column(told, _kind(told, told.chosen, function), told.chosen)
+    names = [name for name in told.table.columns if name not in told.keys] if told.chosen is None else texts(told.chosen)
+    if only_numbers:
+        names = [name for name in names if told.table.columns[name].kind in NUMBERS]
+    return _frame(told, {name: (name, function) for name in names})
+
+
+def _named(told: _Grouped, named: dict[str, Any]) -> Any:
+    """What functions make of columns, by new names."""
+    if type(told.chosen) is str:
+        named = {name: (told.chosen, each) for name, each in named.items()}
+    elif told.chosen is not None:
+        raise UnknownError
+    if not named or any(type(each) is not tuple or len(each) != 2 for each in named.values()):
+        raise UnknownError
+    return _frame(told, named)
+
+
+def _column(told: _Grouped, kind: Kind, name: Hashable) -> Column:
+    """A column of what is made of groups, whose labels are their keys."""
+    rows = Rows(keys=told.keys)
+
+    def framed(called: Hashable) -> Any:
+        return told.table.stands(told.table.changed(rows=rows, columns={called: Known(kind)}).unkeyed())
+
+    return Column(Cells(rows, kind, name=name, framed=framed))
+
+
+def _frame(told: _Grouped, made: dict[Any, tuple[Any, Any]]) -> Any:
+    """A frame of these columns, each what a function makes of one; the keys are its labels, or columns besides."""
+    if not made.keys().isdisjoint(told.keys):
+        raise UnknownError
+    columns = {name: Known(_kind(told, *each)) for name, each in made.items()}
+    if told.as_index:
+        return told.table.stands(told.table.changed(rows=Rows(keys=told.keys), columns=columns))
+    keys = {key: told.table.columns[key] for key in told.keys}
+    return told.table.stands(told.table.changed(rows=Rows(counted=True), columns={**keys, **columns}))
