@@ -5,18 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from bigdebug.actors.plain.kinds import Kind
+from bigdebug.actors.plain.kinds import TEXTS, Kind
 from bigdebug.actors.plain.standin import StandIn, UnknownError, constant
 
 TEXT_METHODS: dict[str, Kind] = {
     **dict.fromkeys((
-        "upper", "lower", "title", "capitalize", "swapcase", "casefold", "strip", "lstrip", "rstrip", "zfill", "pad", "center", "ljust", "rjust", "slice", "get", "replace", "repeat",
+        "upper", "lower", "title", "capitalize", "swapcase", "casefold", "strip", "lstrip", "rstrip", "zfill", "pad", "center", "ljust", "rjust", "slice", "replace", "repeat",
         "removeprefix", "removesuffix", "normalize",
     ), Kind.TEXT),
     **dict.fromkeys((
         "startswith", "endswith", "contains", "match", "fullmatch", "isdigit", "isalpha", "isnumeric", "isalnum", "isspace", "isupper", "islower", "istitle", "isdecimal",
     ), Kind.MAYBE),
     **dict.fromkeys(("len", "count", "find", "rfind"), Kind.LOOSE),
+    "get": Kind.PART,
     "split": Kind.LISTS,
     "rsplit": Kind.LISTS,
 }
@@ -37,7 +38,7 @@ class Texts(StandIn):
     __slots__ = ()
 
     def __init__(self, kind: Kind, made: Made) -> None:
-        if kind not in (Kind.TEXT, Kind.LISTS):
+        if kind not in (*TEXTS, Kind.LISTS):
             raise UnknownError
         object.__setattr__(self, "_told", (kind, made))
 
@@ -53,7 +54,7 @@ class Texts(StandIn):
                 raise UnknownError
             if found is Kind.MAYBE and type(options.get("na")) is bool:
                 return made(Kind.BOOL)
-            return made(Kind.LOOSE if kind is Kind.LISTS else found)
+            return made(found)
 
         return method
 
@@ -61,10 +62,10 @@ class Texts(StandIn):
         kind, made = self._told
         if type(key) is slice:
             constant((key.start, key.stop, key.step))
-            return made(kind)
+            return made(kind if kind is Kind.LISTS else Kind.TEXT)
         if type(key) is not int:
             raise UnknownError
-        return made(Kind.LOOSE if kind is Kind.LISTS else kind)
+        return made(Kind.PART)
 
 
 class Times(StandIn):

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from bigdebug.actors.plain.accessors import Texts, Times
-from bigdebug.actors.plain.kinds import NUMBERS, VALUES, Kind, kind_of_constant, number
+from bigdebug.actors.plain.kinds import NUMBERS, TEXTS, VALUES, Kind, kind_of_constant, number
 from bigdebug.actors.plain.standin import StandIn, UnknownError, constant, texts
-from bigdebug.actors.plain.straight import of_a_cell
+from bigdebug.actors.plain.straight import OfCells, of_a_cell
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,10 +133,10 @@ class Column(StandIn):
     notna = isnull = notnull = isna
 
     def isin(self, values: Any) -> Column:
-        wanted = {self._told.kind, Kind.INT} if self._told.kind is Kind.FLOAT else {self._told.kind}
+        wanted = {self._told.kind, *({Kind.INT} if self._told.kind is Kind.FLOAT else {Kind.TEXT} if self._told.kind is Kind.PART else ())}
         if not isinstance(values, (list, tuple, set, frozenset)) or not wanted.issuperset(map(kind_of_constant, values)):
             raise UnknownError
-        return self._as(Kind.BOOL, {Kind.INT, Kind.FLOAT, Kind.TEXT})
+        return self._as(Kind.BOOL, {Kind.INT, Kind.FLOAT, *TEXTS})
 
     def between(self, left: Any, right: Any, inclusive: Any = "both") -> Column:
         constant(inclusive)
@@ -183,9 +183,9 @@ class Column(StandIn):
     def map(self, arg: Any) -> Column:
         if isinstance(arg, dict):
             constant(arg)
-        elif not of_a_cell(arg):
+        elif type(arg) is not OfCells and not of_a_cell(arg):
             raise UnknownError
-        return self._as(Kind.LOOSE, VALUES)
+        return self._as(Kind.LOOSE, VALUES | TEXTS)
 
     # ---- what is made of it -----------------------------------------------------------------------------------
 
@@ -220,6 +220,8 @@ def filled(kind: Kind, value: Any) -> Kind:
     given = kind_of_constant(value)
     if kind is given or (kind is Kind.FLOAT and given is Kind.INT) or (kind is Kind.MAYBE and given is Kind.BOOL):
         return kind
+    if kind is Kind.PART and given is Kind.TEXT:
+        return given
     return Kind.OPAQUE if kind is Kind.OPAQUE else Kind.LOOSE
 
 
@@ -227,7 +229,7 @@ def converted(dtype: Any) -> tuple[Kind, frozenset[Kind]]:
     """The kind of a type, and the kinds of cells that are converted to it one by one. Raises UnknownError."""
     for kind, names in ((Kind.FLOAT, (float, "float", "float64")), (Kind.INT, (int, "int", "int64")), (Kind.TEXT, (str, "str")), (Kind.BOOL, (bool, "bool"))):
         if any(type(dtype) is type(name) and dtype == name for name in names):
-            return kind, NUMBERS | {Kind.TEXT}
+            return kind, NUMBERS | TEXTS
     raise UnknownError
 
 
@@ -235,7 +237,7 @@ def converted(dtype: Any) -> tuple[Kind, frozenset[Kind]]:
 
 
 def _sum(one: Kind, other: Kind) -> Kind:
-    return Kind.TEXT if one is other is Kind.TEXT else number(one, other)
+    return Kind.TEXT if TEXTS.issuperset((one, other)) else number(one, other)
 
 
 def _difference(one: Kind, other: Kind) -> Kind:
@@ -276,7 +278,7 @@ def _power_of(exponent: Any) -> Callable[[Kind, Kind], Kind]:
 
 
 def _equal(one: Kind, other: Kind) -> Kind:
-    if Kind.LOOSE in (one, other) or Kind.MAYBE in (one, other):
+    if not {Kind.LOOSE, Kind.MAYBE, Kind.PART}.isdisjoint((one, other)) and Kind.OPAQUE not in (one, other):
         return Kind.BOOL
     return _compared(one, other)
 

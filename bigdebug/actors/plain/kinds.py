@@ -21,6 +21,7 @@ class Kind(enum.Enum):
     INT = "integers"
     FLOAT = "floats"
     TEXT = "texts, and nulls"
+    PART = "texts, and nulls, which are floats where there is nothing else"
     TIME = "times, and nulls"
     LISTS = "lists of texts, and nulls"
     MAYBE = "flags, and nulls, which make objects of them"
@@ -29,6 +30,8 @@ class Kind(enum.Enum):
 
 
 NUMBERS = frozenset((Kind.BOOL, Kind.INT, Kind.FLOAT))
+
+TEXTS = frozenset((Kind.TEXT, Kind.PART))
 
 VALUES = NUMBERS | {Kind.TEXT, Kind.TIME}
 """Of which it is known what they are, and that nobody can change them."""

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from bigdebug.actors.plain.column import Column, combined, loose
-from bigdebug.actors.plain.kinds import NUMBERS, Kind, number
+from bigdebug.actors.plain.column import Column, combined
+from bigdebug.actors.plain.kinds import Kind, number
 from bigdebug.actors.plain.standin import StandIn, UnknownError
 
 _FLOATS = frozenset(("sqrt", "exp", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan"))
@@ -75,9 +75,7 @@ def _where(flags: Any, one: Any, other: Any) -> Column:
 
 def _either(_: Kind, one: Kind, other: Kind) -> Kind:
     """numpy finds one type for both, by their types."""
-    if one is other is Kind.TEXT:
-        return one
-    return number(one, other) if NUMBERS.issuperset((one, other)) else loose(one, other)
+    return one if one is other is Kind.TEXT else number(one, other)
 
 
 def _unlabelled(column: Column) -> Column:

@@ -1,4 +1,4 @@
-"""Straight: code that does one thing after another, and nothing but with what it is given and what nobody can change. It may be called with stand-ins, and nothing stays of that."""
+"""Straight: code that does nothing but with what it is given and what nobody can change, and goes its way whatever a frame holds. It may be called with stand-ins, and nothing stays of that."""
 
 from __future__ import annotations
 
@@ -12,24 +12,30 @@ from types import CellType, CodeType, FunctionType
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from bigdebug.actors.plain.standin import UnknownError, constant, unchanging
+from bigdebug.actors.plain.standin import StandIn, UnknownError, constant, unchanging
 
 _STEPS = re.compile(
-    r"RESUME|NOP|CACHE|EXTENDED_ARG|PRECALL|KW_NAMES|PUSH_NULL|POP_TOP|SWAP|(ROT|DUP|COPY|MAKE|BUILD|CALL|BINARY|INPLACE|UNARY|RETURN)(_\w+)?|(LOAD|STORE|DELETE)_(FAST\w*|DEREF|CLOSURE)"
-    r"|LOAD_(CONST|SMALL_INT|GLOBAL|ATTR|METHOD)|COMPARE_OP|STORE_SUBSCR|LIST_EXTEND|DICT_UPDATE|SET_FUNCTION_ATTRIBUTE"
+    r"RESUME|NOP|CACHE|EXTENDED_ARG|PRECALL|KW_NAMES|PUSH_NULL|POP_TOP|SWAP|(ROT|DUP|COPY|MAKE|BUILD|CALL|BINARY|INPLACE|UNARY|RETURN|FORMAT|CONVERT)(_\w+)?"
+    r"|(LOAD|STORE|DELETE)_(FAST\w*|DEREF|CLOSURE)|LOAD_(CONST|SMALL_INT|GLOBAL|ATTR|METHOD)|COMPARE_OP|CONTAINS_OP|TO_BOOL|STORE_SUBSCR|UNPACK_SEQUENCE"
+    r"|LIST_(EXTEND|APPEND)|DICT_UPDATE|MAP_ADD|SET_(ADD|UPDATE|FUNCTION_ATTRIBUTE)|(POP_)?JUMP\w*|NOT_TAKEN|GET_ITER|FOR_ITER|END_FOR|POP_ITER"
 )
-"""What such code may do, as the versions of Python call it. It does not ask, jump, loop, catch, import, or set anything but its own variables."""
+"""What such code may do, as the versions of Python call it. It does not catch, import, or set anything but its own variables. Stand-ins cannot be asked, so it jumps by constants alone."""
 
-_NAMES: Mapping[str, Any] = {name: getattr(builtins, name) for name in ("abs", "round", "int", "float", "str", "bool", "tuple", "frozenset", "len", "min", "max", "slice")}
-"""What it may call that is Python's: with stand-ins, these ask them, and they say what they know."""
-
-_CELLS: Mapping[str, Any] = {**_NAMES, **{name: getattr(builtins, name) for name in ("sum", "sorted", "range", "zip", "enumerate", "reversed", "ord", "chr", "divmod", "any", "all", "ValueError", "TypeError", "KeyError", "IndexError")}}
-"""What a function of one cell may call besides."""
+_NAMES: Mapping[str, Any] = {
+    name: getattr(builtins, name)
+    for name in (
+        "abs", "round", "int", "float", "str", "bool", "tuple", "frozenset", "len", "min", "max", "sum", "sorted", "range", "zip", "enumerate", "reversed", "ord", "chr", "divmod", "any", "all",
+        "slice", "ValueError", "TypeError", "KeyError", "IndexError",
+    )
+}
+"""What it may find of Python's: of stand-ins, these ask what those say, or raise."""
 
 _SETS = ("STORE_GLOBAL", "STORE_ATTR", "STORE_NAME", "DELETE_GLOBAL", "DELETE_ATTR", "IMPORT_", "LOAD_NAME", "LOAD_BUILD_CLASS")
 
 _HIDDEN = ("_", "gi_", "cr_", "tb_", "f_", "mro")
 """By such attributes one comes from a value to all that Python has."""
+
+_NOTHING = object()
 
 _KNOWN: WeakKeyDictionary[CodeType, bool] = WeakKeyDictionary()
 
@@ -66,37 +72,40 @@ class _Standing:
         return made
 
     def _global(self, name: str, function: FunctionType) -> Any:
-        if name not in function.__globals__:
-            found = _of_python(name, function)
-            if found is None or found is not _NAMES.get(name):
-                raise UnknownError
-            return found
-        value = function.__globals__[name]
+        value = _found(name, function)
         if type(value) is FunctionType:
-            return self.of(value)
+            return OfCells(value) if of_a_cell(value) and not _straight(value.__code__) else self.of(value)
+        if value is _NAMES.get(name):
+            return value
         stands = self._modules(value)
         return constant(value) if stands is None else stands
 
 
+class OfCells(StandIn):
+    """Stands for a function of a cell."""
+
+    __slots__ = ()
+
+    def __init__(self, function: FunctionType) -> None:
+        object.__setattr__(self, "_told", function)
+
+
 def of_a_cell(function: Any) -> bool:
     """Whether what a function gives of the value of a cell, which nobody can change, hangs on that alone: it remembers nothing, sets nothing, and finds no names but some of Python's and of values
-    that nobody can change. It may ask, loop, and raise."""
+    that nobody can change. It may ask, loop, catch, and raise."""
     if type(function) is not FunctionType or function.__closure__ or function.__kwdefaults__ or function.__dict__ or not unchanging(function.__defaults__ or ()):
         return False
     codes = [*_codes(function.__code__)]
-    return all(map(_keeps_to_itself, codes)) and all(_found_as(name, function) for code in codes for name in _globals_of(code))
+    return all(map(_keeps_to_itself, codes)) and all(_is_fixed(name, _found(name, function)) for code in codes for name in _globals_of(code))
 
 
-def _found_as(name: str, function: FunctionType) -> bool:
-    """Whether a function of a cell finds by a name what nobody can change."""
-    if name in function.__globals__:
-        return unchanging(function.__globals__[name])
-    return _of_python(name, function) is _CELLS.get(name) is not None
+def _is_fixed(name: str, value: Any) -> bool:
+    return unchanging(value) or (value is not None and value is _NAMES.get(name))
 
 
-def _of_python(name: str, function: FunctionType) -> Any:
-    """What a name that is no global is to a function."""
-    return getattr(function, "__builtins__", {}).get(name)
+def _found(name: str, function: FunctionType) -> Any:
+    """What a global name is to a function."""
+    return function.__globals__.get(name, getattr(function, "__builtins__", {}).get(name, _NOTHING))
 
 
 def _codes(code: CodeType) -> Iterator[CodeType]:
@@ -108,7 +117,7 @@ def _codes(code: CodeType) -> Iterator[CodeType]:
 
 
 def _straight(code: CodeType) -> bool:
-    """Whether code, and all within, goes straight on."""
+    """Whether code, and all within, is such."""
     known = _KNOWN.get(code)
     if known is None:
         known = _KNOWN[code] = all(
