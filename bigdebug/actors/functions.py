@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 from bigdebug.actors.actor import Home
@@ -105,8 +104,8 @@ class FrameFunction(Decorated):
 
     def _plainly(self, frame: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Associations, str]:
         """The result of a function that is known to keep its promise, and changes nothing: who owns a row is seen when it has been called, and as it was numbered then. And why that is not known, mostly empty."""
-        heard = Heard()
-        with heard.listening() if self._by else nullcontext():
+        heard = GroupOwners.heard_of(frame, self._by or ())
+        with heard.listening():
             result = by_caller(self._function, *args, **kwargs)
         try:
             with telling():

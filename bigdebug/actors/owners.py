@@ -12,7 +12,7 @@ from bigdebug.actors.alike import CLOSE
 from bigdebug.actors.bare import bare
 from bigdebug.actors.columns import Column
 from bigdebug.actors.exactly import places
-from bigdebug.actors.keys import Keys
+from bigdebug.actors.keys import Keys, take_long
 from bigdebug.actors.odd import Odd
 from bigdebug.actors.plain.heard import Heard
 from bigdebug.actors.promises import Broken
@@ -120,6 +120,11 @@ class GroupOwners:
         codes = self._keys.learnt(_columns(bare(frame), self._by), heard)
         self._sizes = np.bincount(codes).astype(np.int64, copy=False)  # how many rows each group has
         self.codes = narrowest(codes)
+
+    @staticmethod
+    def heard_of(frame: pd.DataFrame, by: Sequence[Hashable]) -> Heard:
+        """What hears how pandas numbers these columns, if it would take long to number them once more."""
+        return Heard(take_long([column for column in (_column(bare(frame), name) for name in by) if column is not None]))
 
     def expect_all(self) -> None:
         self._keys.hold(_columns(bare(self._frame), self._by))

@@ -240,15 +240,15 @@ def test_the_function_is_called_once_and_its_exception_is_its_own(home):
 
 
 NUMBERED = {
-    "texts": pd.array(["b", "a", None, "b", "c"] * 3_000, dtype=object), "texts alone": np.array([f"k{n % 7}" for n in range(15_000)], dtype=object), "floats": np.tile([0.5, np.nan, -0.0, 0.0, 3.0], 3_000),
-    "integers": np.tile([3, 1, 3, 2, 1], 3_000), "times": np.tile(np.array(["2020-01-01", "NaT", "2021-01-01", "2020-01-01", "2020-01-02"], "datetime64[ns]"), 3_000), "flags": np.tile([True, False, True, True, False], 3_000),
+    "texts": pd.array(["b", "a", None, "b", "c"] * 30_000, dtype=object), "texts and nulls": np.array([f"k{n % 7}" if n % 5 else None for n in range(150_000)], dtype=object), "texts alone": np.array([f"k{n % 7}" for n in range(150_000)], dtype=object), "floats": np.tile([0.5, np.nan, -0.0, 0.0, 3.0], 30_000),
+    "integers": np.tile([3, 1, 3, 2, 1], 30_000), "times": np.tile(np.array(["2020-01-01", "NaT", "2021-01-01", "2020-01-01", "2020-01-02"], "datetime64[ns]"), 30_000), "flags": np.tile([True, False, True, True, False], 30_000),
 }
 
 
 @pytest.mark.parametrize("name", NUMBERED)
 @pytest.mark.parametrize("options", [{}, {"sort": False}, {"dropna": False}, {"as_index": False}])
 def test_keys_that_were_heard_are_those_that_are_numbered(home, name, options):
-    frame = pd.DataFrame({"k": NUMBERED[name], "v": range(15_000)})
+    frame = pd.DataFrame({"k": NUMBERED[name], "v": range(150_000)})
     scope = {}
     exec(f"def function(f):\n    return f.groupby('k', {', '.join(f'{key}={value}' for key, value in options.items())}).agg(v=('v', 'sum'))", scope)
     assert read(scope["function"], ["k"], frame)
