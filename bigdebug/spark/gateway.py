@@ -5,14 +5,16 @@ Py4J asks the JVM for each part of a name each time that it is written: five cal
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
-from typing import Any
+from typing import Any, TypeVar
 
-from py4j.java_gateway import JavaClass, JavaMember, JavaPackage
+from py4j.java_gateway import JavaClass, JavaMember, JavaObject, JavaPackage
 from py4j.protocol import CALL_COMMAND_NAME, END_COMMAND_PART, Py4JJavaError, get_return_value
 
 from bigdebug.spark.patience import asking
+
+Answer = TypeVar("Answer")
 
 
 class Classes:
@@ -43,6 +45,15 @@ def items(sequence: Any) -> list[Any]:
     """What a sequence of Scala's has in it. A call of the JVM for each. Raises OutOfPatience where nobody waits for it any more."""
     asking()
     return [sequence.apply(i) for i in range(sequence.size())]
+
+
+def remembered(asked: JavaObject, what: str, answer: Callable[[], Answer]) -> Answer:
+    """What an object of the JVM that never changes, as a plan and its parts, answers to a question by this name: it is asked once, as long as this handle of it is held."""
+    known: dict[str, Any] = vars(asked).setdefault("_bigdebug", {})
+    if what not in known:
+        known[what] = answer()
+    found: Answer = known[what]
+    return found
 
 
 def elements(listed: Any) -> list[Any]:

@@ -66,7 +66,7 @@ class Deciding:
             elif above.name == "Sort":
                 ordered = ordered or self._asks(self._catalyst.items(above.node.order()), computed)
             elif above.name not in ("Limit", *_REPARTITIONS):
-                decides = decides or self._asks(self._catalyst.items(above.node.expressions()), computed)
+                decides = decides or self._asks(self._catalyst.expressions(above.node), computed)
             below, above = above, self._parents.get(above.id)
         return None
 
@@ -101,7 +101,7 @@ class Deciding:
             return self._catalyst.items(node.groupingExpressions())
         if operator.name == "Window":
             return [*self._catalyst.items(node.partitionSpec()), *self._catalyst.items(node.orderSpec())]
-        return self._catalyst.items(node.expressions())
+        return self._catalyst.expressions(node)
 
     def _asks(self, expressions: Collection[Expr], computed: set[int]) -> bool:
         return any(a.exprId().id() in computed for e in expressions for a in self._catalyst.items(e.references().toSeq()))

@@ -63,7 +63,7 @@ def _nodes(catalyst: Catalyst, plan: Node) -> Iterator[Node]:
 
 def _functions(catalyst: Catalyst, node: Node) -> Iterator[int]:
     """The numbers of the calls of Python functions in the expressions of a node."""
-    todo: list[Expr] = catalyst.items(node.expressions())
+    todo: list[Expr] = catalyst.expressions(node)
     while todo:
         expression = todo.pop()
         if not catalyst.runs_code(expression):

@@ -38,6 +38,6 @@ def _asked(catalyst: Catalyst, root: PlanOperator) -> set[int]:
     """The ids of the columns that a query makes use of, or gives."""
     found = {a.exprId().id() for a in catalyst.items(root.node.output())}
     for operator in root:
-        for expression in catalyst.items(operator.node.expressions()) if operator.inputs else ():
+        for expression in catalyst.expressions(operator.node) if operator.inputs else ():
             found.update(a.exprId().id() for a in catalyst.items(expression.references().toSeq()))
     return found

@@ -43,7 +43,7 @@ def matching(
         return chosen
     if isinstance(condition, (Column, str)):
         met = filtered(users, plan, condition, columns)
-        deciding(users.items(met.expressions()))
+        deciding(users.expressions(met))
         with _computed(condition):
             return names(met, name)
     deciding(columns)

@@ -29,7 +29,7 @@ def quiet(catalyst: Catalyst, root: PlanOperator) -> PlanOperator:
 
 def _itself(catalyst: Catalyst, node: Node) -> Node:
     """A node with its own expressions quiet."""
-    if not any(catalyst.runs_code(expression) for expression in catalyst.items(node.expressions())):
+    if not any(catalyst.runs_code(expression) for expression in catalyst.expressions(node)):
         return node
     return with_expressions(catalyst, node, lambda e: _within(catalyst, e))
 

@@ -178,8 +178,10 @@ class Blamed:
         for operator in self._run.questions.root if called else ():
             if any(function.func() in called for function in functions_of(self.catalyst, operator.node)):
                 return self._run.graph[operator.id]
-        wanted = {a.exprId().id() for a in self.catalyst.items(node.output())}
         alike = [o for o in self._run.questions.root if o.name == name_of(node)] or [self._run.questions.root]
+        if len(alike) == 1:
+            return self._run.graph[alike[0].id]
+        wanted = {a.exprId().id() for a in self.catalyst.items(node.output())}
 
         def shared(operator: Any) -> int:
             return len(wanted & {a.exprId().id() for a in self.catalyst.items(operator.node.output())})

@@ -18,7 +18,7 @@ def is_special(catalyst: Catalyst, expression: Expr) -> bool:
 def bounds(catalyst: Catalyst, spec: Expr) -> list[Expr]:
     """What Spark computes of the order of a row, to see which other rows are in its frame; of what is no window over ranges, nothing."""
     c = catalyst
-    if spec.nodeName() != "WindowSpecDefinition" or not by_range(frame := spec.frameSpecification()):
+    if c.name(spec) != "WindowSpecDefinition" or not by_range(frame := spec.frameSpecification()):
         return []
     order = c.items(spec.orderSpec())
     ends = [each for each in (frame.lower(), frame.upper()) if len(order) == 1 and not is_special(c, each)]

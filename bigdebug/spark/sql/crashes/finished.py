@@ -201,7 +201,7 @@ class Finished:
         if hashed is None or (kind == "HashPartitioning" and _kind(rows) != "ShuffleQueryStageExec"):
             return {}
         columns = {own.exprId().id(): column for own, column in zip(c.items(rows.output()), c.items(node.output()), strict=True)}
-        keys: list[Expr] = c.items(hashed.expressions())
+        keys: list[Expr] = c.expressions(hashed)
         if not all(key.nodeName() == "AttributeReference" and key.exprId().id() in columns for key in keys):
             return {}
         hashed = c.with_arguments(hashed, {"expressions": c.seq([columns[key.exprId().id()] for key in keys])})

@@ -63,7 +63,7 @@ def _by_place(catalyst: Catalyst, node: Node) -> Expr | None:
     """The first expression of a node that hangs on where a row stands."""
     if node.deterministic():
         return None
-    todo = list(catalyst.items(node.expressions()))
+    todo = list(catalyst.expressions(node))
     while todo:
         expression = todo.pop()
         if expression.getClass().getSimpleName() in _BY_PLACE:  # names of nodes are those of SQL for some

@@ -48,7 +48,7 @@ class Sizes:
         """What a node adds in sums."""
         if node.nodeName() not in ("Aggregate", "Window"):
             return []
-        return [each for expression in self._catalyst.items(node.expressions()) for each in summed(self._catalyst, expression)]
+        return [each for expression in self._catalyst.expressions(node) for each in summed(self._catalyst, expression)]
 
     def _ask(self, step: int, expression: Expr) -> None:
         if _is_bigint(expression) and not any(each.equals(expression) for each in self._asked[step]):

@@ -67,7 +67,7 @@ def _shared_in(catalyst: Catalyst, node: Node) -> bool:
 
 def _aggregates(catalyst: Catalyst, node: Node) -> Iterator[Expr]:
     """The aggregates in the expressions of a node."""
-    todo = [*catalyst.items(node.expressions())]
+    todo = [*catalyst.expressions(node)]
     while todo:
         each = todo.pop()
         todo += catalyst.children(each)

@@ -10,6 +10,7 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 from bigdebug.agents.guards.code import SMALL
+from bigdebug.spark.gateway import remembered
 from bigdebug.spark.sql.crashes.bounds import bounds, is_special
 from bigdebug.spark.sql.crashes.pairs import Condition
 from bigdebug.spark.sql.crashes.refused import refused
@@ -67,9 +68,9 @@ class Drawn(NamedTuple):
 def trials(catalyst: Catalyst, node: Node, sized: Sequence[Expr] = ()) -> Iterator[Trial]:
     """What a node computes of the rows of its inputs, on which nothing below throws."""
     inputs = catalyst.children(node)
-    if node.nodeName() in _ROWWISE:
-        yield from (trial._replace(sized=sized) for trial in _trial(catalyst, inputs[0], catalyst.items(node.expressions()), 0))
-    elif node.nodeName() == "Join":
+    if catalyst.name(node) in _ROWWISE:
+        yield from (trial._replace(sized=sized) for trial in _trial(catalyst, inputs[0], catalyst.expressions(node), 0))
+    elif catalyst.name(node) == "Join":
         condition = Condition.of(catalyst, node)
         for number, side in enumerate(inputs):
             yield from _trial(catalyst, side, condition.of_side(catalyst, side), number)
@@ -106,9 +107,9 @@ def tamed(catalyst: Catalyst, expression: Expr, drawn: Sequence[Drawn] = ()) -> 
     for known in drawn:
         if expression.equals(known.expression):
             return known.value
-    if expression.nodeName() in _TAMED or catalyst.computes_many(expression):
+    if catalyst.name(expression) in _TAMED or catalyst.computes_many(expression):
         return with_inputs(catalyst, expression, lambda part: tamed(catalyst, part, drawn))
-    return try_eval(catalyst, expression) if expression.deterministic() else expression
+    return try_eval(catalyst, expression) if _is_steady(expression) else expression
 
 
 def clean(catalyst: Catalyst, trial: Trial) -> tuple[Node, list[Drawn]]:
@@ -151,8 +152,12 @@ def throwing(catalyst: Catalyst, expressions: Sequence[Expr]) -> Expr:
 
 def _split(expressions: Sequence[Expr]) -> tuple[list[Expr], list[Expr]]:
     """Those that are deterministic, and those that are not."""
-    steady = [bool(each.deterministic()) for each in expressions]
+    steady = [*map(_is_steady, expressions)]
     return [e for e, is_so in zip(expressions, steady) if is_so], [e for e, is_so in zip(expressions, steady) if not is_so]
+
+
+def _is_steady(expression: Expr) -> bool:
+    return remembered(expression, "deterministic", lambda: bool(expression.deterministic()))
 
 
 def untellable(catalyst: Catalyst, trial: Trial) -> bool:
@@ -180,9 +185,9 @@ def rowwise(catalyst: Catalyst, expression: Expr) -> Iterator[Expr]:
     """The largest parts of an expression that are computed on a single row, and may throw."""
     if not _may_throw(catalyst, expression):
         return
-    if expression.nodeName() == "AggregateExpression":
+    if catalyst.name(expression) == "AggregateExpression":
         yield from _given(catalyst, expression)
-    elif expression.nodeName() in _PARTS or catalyst.computes_many(expression):
+    elif catalyst.name(expression) in _PARTS or catalyst.computes_many(expression):
         for part in (*catalyst.children(expression), *bounds(catalyst, expression)):
             yield from rowwise(catalyst, part)
     else:
@@ -199,7 +204,7 @@ def _given(catalyst: Catalyst, aggregate: Expr) -> Iterator[Expr]:
     for given in (*c.children(function), *refused(c, function)):
         for part in rowwise(c, given):
             yield c.either(c.all_hold(conditions), part, c.null_of(part)) if conditions else part
-        if function.nodeName() == "Count":
+        if c.name(function) == "Count":
             conditions.append(c.is_not_null(given))
 
 
@@ -211,10 +216,14 @@ def _trial(catalyst: Catalyst, rows: Node, expressions: list[Expr], number: int)
 
 def _may_throw(catalyst: Catalyst, expression: Expr) -> bool:
     """Whether something in an expression may throw; of what draws numbers, or asks the task, it is known not to."""
-    if expression.nodeName() in _QUIET:
+    return remembered(expression, "may_throw", lambda: _finds_what_may_throw(catalyst, expression))
+
+
+def _finds_what_may_throw(catalyst: Catalyst, expression: Expr) -> bool:
+    if catalyst.name(expression) in _QUIET:
         return any(_may_throw(catalyst, part) for part in catalyst.children(expression))
     if expression.references().nonEmpty():
         return True
-    if expression.deterministic():
+    if _is_steady(expression):
         return not is_special(catalyst, expression)
-    return any(part.nodeName() != "Literal" for part in catalyst.children(expression))
+    return any(catalyst.name(part) != "Literal" for part in catalyst.children(expression))

@@ -92,17 +92,17 @@ def _unlikely_of(catalyst: Catalyst, node: Node) -> Iterator[str]:
     for function, name in _aggregates(catalyst, node):
         if function in _HARDLY_THROWING:
             yield _THROWING.format(name)
-    for name in sorted({name for each in catalyst.items(node.expressions()) for name in _chances(catalyst, each)}):
+    for name in sorted({name for each in catalyst.expressions(node) for name in _chances(catalyst, each)}):
         yield f"What {{}} computes of {name}() may be something else each time: on which rows that throws was not looked at."
 
 
 def _is_quiet(catalyst: Catalyst, node: Node) -> bool:
-    return not any(True for each in catalyst.items(node.expressions()) for _ in rowwise(catalyst, each))
+    return not any(True for each in catalyst.expressions(node) for _ in rowwise(catalyst, each))
 
 
 def _aggregates(catalyst: Catalyst, node: Node) -> list[tuple[str, str]]:
     """The aggregates of a node, but for those of the user's: what Spark calls each, and what users do."""
-    found, todo = set(), catalyst.items(node.expressions())
+    found, todo = set(), catalyst.expressions(node)
     while todo:
         each = todo.pop()
         if not catalyst.computes_many(each):

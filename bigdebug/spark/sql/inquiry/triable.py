@@ -49,7 +49,7 @@ class Told:
 def scalars(catalyst: Catalyst, operator: PlanOperator) -> list[Expr]:
     """The subqueries in the expressions of an operator, in the order of its subqueries."""
     found: list[Expr] = []
-    for expression in catalyst.items(operator.node.expressions()) if operator.subqueries else ():
+    for expression in catalyst.expressions(operator.node) if operator.subqueries else ():
         _collect(catalyst, expression, found)
     return found
 
@@ -73,7 +73,7 @@ def check_triable(catalyst: Catalyst, root: PlanOperator, known: Collection[str]
             raise untried(f"{operator} takes rows together in a way that does not let several sets of them pass beside one another")
         if operator.name == "Limit" and sorting(operator) is None:
             raise untried(f"{operator} keeps rows in no order, so which ones it would keep of fewer, nobody knows", "Order the rows below the limit.")
-        if operator.inputs and any(_asks_file(catalyst, expression) for expression in catalyst.items(operator.node.expressions())):
+        if operator.inputs and any(_asks_file(catalyst, expression) for expression in catalyst.expressions(operator.node)):
             raise untried(f"{operator} asks for the file of each row", "Select _metadata.file_path.")
         _check_subqueries(catalyst, operator)
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from pyspark import SparkContext
 
+from bigdebug.spark.gateway import remembered
 from bigdebug.spark.handles import Handles
 from bigdebug.spark.sql.plans.catalyst import Catalyst
 from bigdebug.spark.sql.plans.expressions import Expr
@@ -24,7 +25,7 @@ _ANYTHING, _HELD, _EXPRESSION = "java.lang.Object", "java.util.concurrent.atomic
 
 def builds(catalyst: Catalyst, expression: Expr) -> bool:
     """Whether an expression builds maps, itself or within."""
-    return bool(expression.exists(_is_builder(catalyst.spark.sparkContext)))
+    return remembered(expression, "builds", lambda: bool(expression.exists(_is_builder(catalyst.spark.sparkContext))))
 
 
 def mixes(catalyst: Catalyst, expression: Expr) -> bool:
@@ -34,7 +35,10 @@ def mixes(catalyst: Catalyst, expression: Expr) -> bool:
 
 def is_computed(catalyst: Catalyst, expression: Expr) -> Expr:
     """Whether computing an expression does not throw, on a row."""
-    return _anew(catalyst, expression, catalyst.is_computed, lambda: catalyst.is_not_null(_tried(catalyst, catalyst.named([expression]))))
+    return _anew(
+        catalyst, expression, lambda as_it_is: remembered(as_it_is, "is_computed", lambda: catalyst.is_computed(as_it_is)),
+        lambda: catalyst.is_not_null(_tried(catalyst, catalyst.named([expression]))),
+    )
 
 
 def try_eval(catalyst: Catalyst, expression: Expr) -> Expr:

@@ -14,7 +14,7 @@ _STREAMS = ("MapInPandas", "MapInArrow", "PythonMapInArrow")
 
 def functions_of(catalyst: Catalyst, node: Node) -> list[Expr]:
     """The Python functions that a node calls, but for those that others are called on."""
-    return functions_in(catalyst, catalyst.items(node.expressions())) if catalyst.runs_code(node) else []
+    return functions_in(catalyst, catalyst.expressions(node)) if catalyst.runs_code(node) else []
 
 
 def functions_in(catalyst: Catalyst, expressions: Sequence[Expr]) -> list[Expr]:
@@ -24,7 +24,7 @@ def functions_in(catalyst: Catalyst, expressions: Sequence[Expr]) -> list[Expr]:
         expression = todo.pop(0)
         if code.is_function(catalyst, expression):
             found.append(expression)
-        else:
+        elif catalyst.runs_code(expression):
             todo += catalyst.children(expression)
     return found
 

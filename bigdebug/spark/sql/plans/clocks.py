@@ -92,7 +92,7 @@ def _times(catalyst: Catalyst, plan: Node) -> Iterator[int]:
         for i, column in enumerate(catalyst.items(plan.output())):
             if (unit := _unit(column)) is not None and not row.isNullAt(i):
                 yield int(row.getLong(i)) // unit
-    for expression in catalyst.items(plan.expressions()):
+    for expression in catalyst.expressions(plan):
         yield from _times_within(catalyst, expression)
     for below in catalyst.children(plan):
         yield from _times(catalyst, below)

@@ -97,7 +97,7 @@ def arriving(catalyst: Catalyst, root: PlanOperator) -> list[PlanOperator]:
 
 def _strange(catalyst: Catalyst, operator: PlanOperator) -> Iterator[Expr]:
     """What an operator computes that is not the same each time."""
-    for expression in _innermost(catalyst, catalyst.items(operator.node.expressions())):
+    for expression in _innermost(catalyst, catalyst.expressions(operator.node)):
         if expression.nodeName() != "InputFileName" or not _right_above_files(catalyst, operator):
             yield expression
 
@@ -166,7 +166,7 @@ def _asked(catalyst: Catalyst, operator: PlanOperator) -> list[Expr]:
     """The expressions by which an operator decides what rows it gives, or in what order."""
     if operator.name == "Aggregate":
         return catalyst.items(operator.node.groupingExpressions())
-    return catalyst.items(operator.node.expressions()) if operator.name in _DECIDING else []
+    return catalyst.expressions(operator.node) if operator.name in _DECIDING else []
 
 
 def sorting(limit: PlanOperator) -> PlanOperator | None:

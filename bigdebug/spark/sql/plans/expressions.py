@@ -14,7 +14,7 @@ from pyspark.sql import Column
 from pyspark.sql.classic.column import Column as ClassicColumn
 from pyspark.sql.types import DataType
 
-from bigdebug.spark.gateway import array_of, classes, items
+from bigdebug.spark.gateway import array_of, classes, items, remembered
 from bigdebug.spark.sql.plans.balanced import balanced
 
 Node = Any
@@ -36,6 +36,7 @@ class Expressions:
     def __init__(self, spark: Any) -> None:
         self.spark = spark
         self.jvm = classes(spark._jvm)
+        self._are: dict[tuple[str, str], bool] = {}
         self._expressions = self.jvm.org.apache.spark.sql.catalyst.expressions
 
     # ---- collections ------------------------------------------------------------------------------------------
@@ -56,13 +57,25 @@ class Expressions:
         return self.jvm.scala.Option.apply(value)
 
     def is_a(self, value: Any, name: str) -> bool:
-        """Whether a value of the JVM is an instance of a class."""
-        return isinstance(value, JavaObject) and bool(self.jvm.py4j.reflection.TypeUtil.isInstanceOf(name, value))
+        """Whether a value of the JVM is an instance of a class. Each value is asked once which class it is of, and each class once of which others it is."""
+        if not isinstance(value, JavaObject):
+            return False
+        kind = remembered(value, "class", lambda: str(self.jvm.org.apache.commons.lang3.ClassUtils.getName(value)))
+        if (kind, name) not in self._are:
+            self._are[kind, name] = bool(self.jvm.py4j.reflection.TypeUtil.isInstanceOf(name, value))
+        return self._are[kind, name]
 
     # ---- trees ------------------------------------------------------------------------------------------------
 
     def children(self, node: Node) -> list[Node]:
-        return self.items(node.children())
+        return [*remembered(node, "children", lambda: self.items(node.children()))]
+
+    def name(self, tree: Node | Expr) -> str:
+        return remembered(tree, "name", lambda: str(tree.nodeName()))
+
+    def expressions(self, node: Node) -> list[Expr]:
+        """What a node computes, decides by, or shows."""
+        return [*remembered(node, "expressions", lambda: self.items(node.expressions()))]
 
     def changed(self, tree: Node | Expr, arguments: Mapping[int, Any]) -> Any:
         """A plan, or an expression, with some arguments of its constructor replaced; their number differs between versions."""
@@ -131,7 +144,7 @@ class Expressions:
     def _tried_cast(self, expression: Expr) -> Expr | None:
         """A cast of a column that gives NULL where ``expression``, which is one, throws, and makes no exception for that, each of which takes
         as long as a hundred casts; None if it is another expression."""
-        if expression.nodeName() != "Cast" or not _is_plain(expression) or expression.evalMode().toString() != "ANSI":
+        if self.name(expression) != "Cast" or not _is_plain(expression) or expression.evalMode().toString() != "ANSI":
             return None
         given = expression.child()
         if given.nodeName() != "AttributeReference" or not (_is_plain(given) or given.dataType().simpleString() == "string"):

@@ -44,7 +44,7 @@ def _check(catalyst: Catalyst, node: Node, top: bool) -> None:
     """``top`` says that only nodes which decide nothing stand above."""
     name = node.nodeName()
     if name not in _CARRYING and not (top and name == "Project"):
-        for expression in catalyst.items(node.expressions()):
+        for expression in catalyst.expressions(node):
             _check_uses(catalyst, expression, node, condition=name in ("Filter", "Join"))
     for child in catalyst.children(node):
         _check(catalyst, child, top and name in _CARRYING)

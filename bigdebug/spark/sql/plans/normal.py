@@ -117,7 +117,7 @@ class _Normal:
 
         if plan.nodeName() == "Filter":
             return with_expressions(c, plan, by_parts)
-        if any(map(c.becomes_join, c.items(plan.expressions()))):
+        if any(map(c.becomes_join, c.expressions(plan))):
             return with_expressions(c, plan, lambda e: from_below(c, e, conditioned))
         return plan
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
+from bigdebug.spark.gateway import remembered
 from bigdebug.spark.sql.plans.expressions import Expr, Expressions, Node
 
 _MANY = tuple(f"org.apache.spark.sql.catalyst.expressions.{name}" for name in (
@@ -22,19 +23,29 @@ class Trees(Expressions):
 
     def runs_code(self, tree: Node | Expr) -> bool:
         """Whether a function of the user is somewhere in a plan, or in an expression."""
-        functions, generator = self._code
-        return any(map(tree.containsPattern, functions)) or (bool(tree.containsPattern(generator)) and self._calls_table_function(tree))
+        return remembered(tree, "runs_code", lambda: self._runs_code(tree))
+
+    def _runs_code(self, tree: Node | Expr) -> bool:
+        functions, generators = self._patterns("PYTHON_UDF", "SCALA_UDF"), self._patterns("GENERATOR")
+        if not tree.containsAnyPattern(self._patterns("PYTHON_UDF", "SCALA_UDF", "GENERATOR")):
+            return False
+        return bool(tree.containsAnyPattern(functions)) or (bool(tree.containsAnyPattern(generators)) and self._calls_table_function(tree))
+
+    def _patterns(self, *names: str) -> Any:
+        """What Spark notes of a tree that has such within."""
+        if names not in self._noted:
+            patterns = self.jvm.org.apache.spark.sql.catalyst.trees.TreePattern
+            self._noted[names] = self.seq(getattr(patterns, name)() for name in names)
+        return self._noted[names]
 
     @cached_property
-    def _code(self) -> tuple[list[Any], Any]:
-        """What Spark notes of a tree with functions of the user's, and of one with generators, of which these are some."""
-        patterns = self.jvm.org.apache.spark.sql.catalyst.trees.TreePattern
-        return [patterns.PYTHON_UDF(), patterns.SCALA_UDF()], patterns.GENERATOR()
+    def _noted(self) -> dict[tuple[str, ...], Any]:
+        return {}
 
     def _calls_table_function(self, tree: Node | Expr) -> bool:
         """Spark has no pattern of its own for those of the user."""
         if self.is_a(tree, "org.apache.spark.sql.catalyst.plans.logical.LogicalPlan"):
-            within = [*self.items(tree.expressions()), *self.children(tree)]
+            within = [*self.expressions(tree), *self.children(tree)]
         elif self.is_a(tree, "org.apache.spark.sql.catalyst.expressions.PythonUDTF"):
             return True
         else:
@@ -43,12 +54,10 @@ class Trees(Expressions):
 
     def computes_many(self, expression: Expr) -> bool:
         """Whether an expression is, or has within it, an aggregate, a window's function or a generator: no row alone has its value."""
-        return any(map(expression.containsPattern, self._many)) or any(self.is_a(expression, name) for name in _MANY)
+        return remembered(expression, "computes_many", lambda: self._computes_many(expression))
 
-    @cached_property
-    def _many(self) -> tuple[Any, ...]:
-        patterns = self.jvm.org.apache.spark.sql.catalyst.trees.TreePattern
-        return patterns.AGGREGATE_EXPRESSION(), patterns.WINDOW_EXPRESSION(), patterns.GENERATOR()
+    def _computes_many(self, expression: Expr) -> bool:
+        return bool(expression.containsAnyPattern(self._patterns("AGGREGATE_EXPRESSION", "WINDOW_EXPRESSION", "GENERATOR"))) or any(self.is_a(expression, name) for name in _MANY)
 
     def is_of(self, expression: Expr, plan: Node) -> bool:
         """Whether all columns that an expression reads are those of a plan."""
