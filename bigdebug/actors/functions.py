@@ -37,7 +37,8 @@ def rows(function: Function | None = None, *, check: bool = True, name: str = ""
     """A function over a frame that makes each row of one input row alone, and keeps its label in the index.
 
     Filters, new columns, ``explode``, ``sort_values``, ``map`` do so. What looks at neighbours (``shift``, ``cumsum``), at all (``mean``), or at duplicates does not, nor does
-    ``reset_index``. The function gets the very frame, and what it gives is given. Before, a copy of it, with copies of all that it remembers, is called on copies of a few rows, and
+    ``reset_index``. The function gets the very frame, and what it gives is given. Where all that it does is known (operators, filters, new columns, ``.str``, ``np.where``, group bys by
+    name; helpers that do no more), it is read that the promise holds of all rows (``plain``, 0.3 ms). Else, before it is called, a copy of it, with copies of all that it remembers, is called on copies of a few rows, and
     of its other arguments, to see that the promise holds; if it does not, the step has no lineage and says why. If something cannot be copied for certain (a lock, an open file, an
     iterator, more than 256 MB), or if it would write or remove a file (but by ``open``: that writes nothing then), connect with something or start a program, which it is stopped from, it
     is not tried: the promise is believed, and a note says so. (Python tells of most of that; what packages do in C is known by the names of
