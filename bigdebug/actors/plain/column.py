@@ -6,8 +6,9 @@ from collections.abc import Callable, Hashable
 from dataclasses import dataclass, replace
 from typing import Any
 
+from bigdebug.actors.plain import computed
 from bigdebug.actors.plain.accessors import Texts, Times
-from bigdebug.actors.plain.kinds import NUMBERS, TEXTS, VALUES, Kind, kind_of_constant, number
+from bigdebug.actors.plain.kinds import TEXTS, VALUES, Kind, kind_of_constant, number
 from bigdebug.actors.plain.standin import StandIn, UnknownError, constant, texts
 from bigdebug.actors.plain.straight import OfCells, of_a_cell
 
@@ -55,51 +56,51 @@ class Column(StandIn):
     # ---- operators --------------------------------------------------------------------------------------------
 
     def __add__(self, other: Any) -> Column:
-        return combined(_sum, self, other)
+        return combined(computed.total, self, other)
 
     def __radd__(self, other: Any) -> Column:
-        return combined(_sum, other, self)
+        return combined(computed.total, other, self)
 
     def __sub__(self, other: Any) -> Column:
-        return combined(_difference, self, other)
+        return combined(computed.product, self, other)
 
     def __rsub__(self, other: Any) -> Column:
-        return combined(_difference, other, self)
+        return combined(computed.product, other, self)
 
     def __mul__(self, other: Any) -> Column:
-        return combined(_product, self, other)
+        return combined(computed.product, self, other)
 
     def __rmul__(self, other: Any) -> Column:
-        return combined(_product, other, self)
+        return combined(computed.product, other, self)
 
     def __truediv__(self, other: Any) -> Column:
-        return combined(_quotient, self, other)
+        return combined(computed.quotient, self, other)
 
     def __rtruediv__(self, other: Any) -> Column:
-        return combined(_quotient, other, self)
+        return combined(computed.quotient, other, self)
 
     def __floordiv__(self, other: Any) -> Column:
-        return combined(_whole_by(other), self, other)
+        return combined(computed.integral(type(other) is int and other != 0), self, other)
 
     def __mod__(self, other: Any) -> Column:
-        return combined(_whole_by(other), self, other)
+        return combined(computed.integral(type(other) is int and other != 0), self, other)
 
     def __pow__(self, other: Any) -> Column:
-        return combined(_power_of(other), self, other)
+        return combined(computed.integral(type(other) is int and other >= 0), self, other)
 
     def __eq__(self, other: object) -> Column:  # type: ignore[override]
-        return combined(_equal, self, other)
+        return combined(computed.equal, self, other)
 
     def __ne__(self, other: object) -> Column:  # type: ignore[override]
-        return combined(_equal, self, other)
+        return combined(computed.equal, self, other)
 
     def __lt__(self, other: Any) -> Column:
-        return combined(_compared, self, other)
+        return combined(computed.compared, self, other)
 
     __le__ = __gt__ = __ge__ = __lt__
 
     def __and__(self, other: Any) -> Column:
-        return combined(_both, self, other)
+        return combined(computed.both, self, other)
 
     __rand__ = __or__ = __ror__ = __xor__ = __rxor__ = __and__
 
@@ -140,7 +141,7 @@ class Column(StandIn):
 
     def between(self, left: Any, right: Any, inclusive: Any = "both") -> Column:
         constant(inclusive)
-        return combined(_both, self >= left, self <= right)
+        return combined(computed.both, self >= left, self <= right)
 
     def abs(self) -> Column:
         return abs(self)
@@ -159,15 +160,15 @@ class Column(StandIn):
         return self._as(self._told.kind, {Kind.INT, Kind.FLOAT})
 
     def fillna(self, value: Any) -> Column:
-        return self._made(filled(self._told.kind, value))
+        return self._made(computed.filled(self._told.kind, value))
 
     def astype(self, dtype: Any) -> Column:
-        return self._as(*converted(dtype))
+        return self._as(*computed.converted(dtype))
 
     def where(self, cond: Any, other: Any = None) -> Column:
         if type(cond) is not Column or cond._told.kind is not Kind.BOOL:
             raise UnknownError
-        return combined(loose, self, cond, *([] if other is None else [other]))
+        return combined(computed.loose, self, cond, *([] if other is None else [other]))
 
     mask = where
 
@@ -205,100 +206,5 @@ def combined(kinds: Callable[..., Kind], *operands: Any) -> Column:
     columns = [each._told for each in operands if type(each) is Column]
     if not columns or any(each.rows is not columns[0].rows for each in columns):
         raise UnknownError
-    kind = kinds(*(each._told.kind if type(each) is Column else _kind_beside(columns[0].kind, each) for each in operands))
+    kind = kinds(*(each._told.kind if type(each) is Column else computed.kind_beside(columns[0].kind, each) for each in operands))
     return Column(Cells(columns[0].rows, kind, labelled=any(each.labelled for each in columns)))
-
-
-def _kind_beside(column: Kind, value: Any) -> Kind:
-    """The kind of a constant beside a column: a text beside times is a time."""
-    found = kind_of_constant(value)
-    return Kind.TIME if column is Kind.TIME and found is Kind.TEXT else found
-
-
-def filled(kind: Kind, value: Any) -> Kind:
-    """The kind of what has a constant in the place of nulls."""
-    given = kind_of_constant(value)
-    if kind is given or (kind is Kind.FLOAT and given is Kind.INT) or (kind is Kind.MAYBE and given is Kind.BOOL):
-        return kind
-    if kind is Kind.PART and given is Kind.TEXT:
-        return given
-    return Kind.OPAQUE if kind is Kind.OPAQUE else Kind.LOOSE
-
-
-def converted(dtype: Any) -> tuple[Kind, frozenset[Kind]]:
-    """The kind of a type, and the kinds of cells that are converted to it one by one. Raises UnknownError."""
-    for kind, names in ((Kind.FLOAT, (float, "float", "float64")), (Kind.INT, (int, "int", "int64")), (Kind.TEXT, (str, "str")), (Kind.BOOL, (bool, "bool"))):
-        if any(type(dtype) is type(name) and dtype == name for name in names):
-            return kind, NUMBERS | TEXTS
-    raise UnknownError
-
-
-# ---- of which kind what two make is -------------------------------------------------------------------------------
-
-
-def _sum(one: Kind, other: Kind) -> Kind:
-    return Kind.TEXT if TEXTS.issuperset((one, other)) else number(one, other)
-
-
-def _difference(one: Kind, other: Kind) -> Kind:
-    return _product(one, other)
-
-
-def _product(one: Kind, other: Kind) -> Kind:
-    found = number(one, other)
-    if found is Kind.BOOL:
-        raise UnknownError
-    return found
-
-
-def _quotient(one: Kind, other: Kind) -> Kind:
-    _product(one, other)
-    return Kind.FLOAT
-
-
-def _whole_by(divisor: Any) -> Callable[[Kind, Kind], Kind]:
-    """Integers by one that may be zero may be floats."""
-    exact = type(divisor) is int and divisor != 0
-
-    def kinds(one: Kind, other: Kind) -> Kind:
-        found = _product(one, other)
-        return Kind.LOOSE if found is Kind.INT and not exact else found
-
-    return kinds
-
-
-def _power_of(exponent: Any) -> Callable[[Kind, Kind], Kind]:
-    exact = type(exponent) is int and exponent >= 0
-
-    def kinds(one: Kind, other: Kind) -> Kind:
-        found = _product(one, other)
-        return Kind.LOOSE if found is Kind.INT and not exact else found
-
-    return kinds
-
-
-def _equal(one: Kind, other: Kind) -> Kind:
-    if not {Kind.LOOSE, Kind.MAYBE, Kind.PART}.isdisjoint((one, other)) and Kind.OPAQUE not in (one, other):
-        return Kind.BOOL
-    return _compared(one, other)
-
-
-def _compared(one: Kind, other: Kind) -> Kind:
-    if not (NUMBERS.issuperset((one, other)) or (one is other and one in VALUES)):
-        raise UnknownError
-    return Kind.BOOL
-
-
-def _both(one: Kind, other: Kind) -> Kind:
-    if one is other is Kind.INT:
-        return one
-    if not {one, other} <= {Kind.BOOL, Kind.MAYBE}:
-        raise UnknownError
-    return Kind.MAYBE if Kind.MAYBE in (one, other) else Kind.BOOL
-
-
-def loose(*kinds: Kind) -> Kind:
-    """What is taken of one cell or of another may be of either type."""
-    if Kind.OPAQUE in kinds:
-        raise UnknownError
-    return Kind.LOOSE

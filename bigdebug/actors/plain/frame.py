@@ -9,7 +9,8 @@ from typing import Any
 
 from bigdebug.actors.bare import arrays_of
 from bigdebug.actors.fixed import ATOMS
-from bigdebug.actors.plain.column import Column, Rows, filled
+from bigdebug.actors.plain.column import Column, Rows
+from bigdebug.actors.plain.computed import filled
 from bigdebug.actors.plain.grouped import Groups
 from bigdebug.actors.plain.kinds import Kind, kind_of, kind_of_constant
 from bigdebug.actors.plain.standin import StandIn, UnknownError, constant, texts
