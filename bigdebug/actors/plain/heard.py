@@ -20,7 +20,7 @@ class Heard:
     def __init__(self, wanted: bool = True) -> None:
         """Not ``wanted``: nobody listens."""
         self._wanted = wanted
-        self._asked: dict[int, npt.NDArray[Any]] = {}
+        self._asked: dict[FrameType, Any] = {}
         self._given: list[tuple[npt.NDArray[Any], Positions, Any]] = []
 
     @contextlib.contextmanager
@@ -37,8 +37,8 @@ class Heard:
             if frame.f_code is not code:
                 return
             if event == "call":
-                self._asks(frame)
-            elif event == "return" and given is not None:
+                self._asked[frame] = frame.f_locals.get("values")
+            elif event == "return":
                 self._gives(frame, given)
 
         sys.setprofile(told)
@@ -57,14 +57,9 @@ class Heard:
                 return codes + 1, pd.Index(found, dtype=found.dtype)
         return None
 
-    def _asks(self, frame: FrameType) -> None:
-        values = frame.f_locals.get("values")
-        if type(values) is np.ndarray:
-            self._asked[id(frame)] = values
-
     def _gives(self, frame: FrameType, given: Any) -> None:
-        values = self._asked.pop(id(frame), None)
-        if values is not None and type(given) is tuple and all(type(each) is np.ndarray for each in given):
+        values = self._asked.pop(frame, None)
+        if type(values) is np.ndarray and type(given) is tuple and all(type(each) is np.ndarray for each in given):
             self._given.append((values, given[0].astype(np.int64, copy=False), given[1]))
 
 
