@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Hashable, Iterable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from bigdebug.actors.actor import Home
@@ -20,7 +21,7 @@ from bigdebug.actors.decorated import Decorated, decorated, name_of
 from bigdebug.actors.frames import all_inputs, given, size
 from bigdebug.actors.owners import GroupOwners, RowOwners
 from bigdebug.actors.plain.heard import Heard
-from bigdebug.actors.plain.promise import keeps
+from bigdebug.actors.plain.promise import Reading, read
 from bigdebug.actors.promises import NOT_TRIED, Broken, Owners, Probe, believed, kept, may_give_all, probed, telling
 from bigdebug.actors.room import Known
 from bigdebug.actors.steady import PANDAS, steady
@@ -91,8 +92,9 @@ class FrameFunction(Decorated):
         for each in arguments:
             beside.holds(each)
         with steady(self._name, PANDAS, self._home) as actor:
-            if self._check and self._by is not None and keeps(self._function, arguments, frame, frozenset(self._by)):
-                result, associations, more = self._plainly(frame, args, kwargs)
+            reading = read(self._function, arguments, frame, self._by) if self._check and self._by is not None else None
+            if reading is not None:
+                result, associations, more = self._plainly(reading, frame, args, kwargs)
                 given(actor, result, inputs, associations, (*why, *filter(None, [more])))
                 return result
             seen, probes, untold = self._before(frame, arguments, beside)
@@ -103,11 +105,12 @@ class FrameFunction(Decorated):
             given(actor, result, inputs, associations, (*why, *filter(None, [more]), *beside.notes(self._name)), held)
         return result
 
-    def _plainly(self, frame: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Associations, str]:
-        """The result of a function that is known to keep its promise, and changes nothing: who owns a row is seen when it has been called, and as it was numbered then. And why that is not known, mostly empty."""
-        heard = GroupOwners.heard_of(frame, self._by or ())
-        with heard.listening():
-            result = by_caller(self._function, *args, **kwargs)
+    def _plainly(self, reading: Reading, frame: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Associations, str]:
+        """The result of a function that is known to keep its promise, and to change nothing: who owns a row is seen when it has been called, and by how pandas numbered keys then. And why that is
+        not known, mostly empty.
+        """
+        heard = Heard() if reading.calls_by_row else GroupOwners.heard_of(frame, self._by or ())
+        result = heard.of_call(partial(by_caller, self._function, *args, **kwargs))
         try:
             with telling():
                 seen = self._owners(frame, heard)

@@ -20,10 +20,10 @@ _MANY = 100_000
 """Rows of which it takes longer to number what each row has of its own than to listen to pandas, which calls thousands of functions to group them."""
 
 
-def take_long(columns: Sequence[Any]) -> bool:
-    """Whether it takes some milliseconds to number columns: of integers, and of objects that many rows share, it does not."""
-    numpys = [column for column in columns if isinstance(column.dtype, np.dtype) and column.dtype.kind in "OfmM" and len(column) > _MANY]
-    return any(column.dtype.kind != "O" or not _shared(column.to_numpy()) for column in numpys)
+def take_long(columns: Sequence[Any]) -> list[Any]:
+    """Those of some columns that take milliseconds to be numbered: integers, and objects that many rows share, do not."""
+    many = [column for column in columns if isinstance(column.dtype, np.dtype) and column.dtype.kind in "OfmM" and len(column) > _MANY]
+    return [column for column in many if column.dtype.kind != "O" or not _shared(column.to_numpy())]
 
 
 class Keys:

@@ -1,16 +1,21 @@
 """The law of plain functions: what is read to keep its promise keeps it of all rows: of a row alone, or of a group alone, it gives what it gives of it among all others. Over programs drawn from what
 functions over frames do, right and wrong, on values that pandas treats in ways of their own."""
 
+import random
 import warnings
 
 import numpy as np
 import pandas as pd
+import pytest
 from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
 from pandas.testing import assert_frame_equal
 
 from bigdebug.actors.arguments import Arguments
-from bigdebug.actors.plain.promise import keeps
+from bigdebug.actors.plain.promise import read
+from bigdebug.actors.plain.straight import watched
+
+pytestmark = pytest.mark.skipif(watched(), reason="somebody follows each line: no function is read then")
 
 NUMBERS, FLAGS, TEXTS, TIMES = ["a", "b", "c", "i"], ["d"], ["t", "k"], ["w"]
 
@@ -37,9 +42,9 @@ class Writer:
         return self.one(
             f"({n} {self.one('+', '-', '*', '/', '//', '%')} {self.one('2', '0', '1.5', '-3', 'RATE', 'f_rate', self.number(depth - 1))})", f"({self.one('2', '-1.5')} {self.one('+', '-', '*', '/')} {n})",
             f"-{n}", f"abs({n})", f"round({n}, 1)", f"{n}.clip({self.one('0', '0.5', '-1, 2')})", f"{n}.fillna({self.one('0', '1.5')})", f"({n} ** {self.one('2', '-1', '0.5', n)})",
-            f"np.{self.one('sqrt', 'log1p', 'floor', 'abs', 'ceil')}({n})", f"np.where({self.flag(depth - 1)}, {n}, {self.one('0', 'np.nan', '1.5', n)})", f"{n}.where({self.flag(depth - 1)})",
-            f"{self.text(depth - 1)}.str.len()", f"{self.column(TIMES)}.dt.{self.one('year', 'hour', 'dayofweek')}", f"{n}.astype({self.one('float', 'int', 'bool', repr('int64'))})",
-            f"{n}.map(lambda v: v * 2 if v > 1 else 0)", f"{self.text(depth - 1)}.map({self.one('CODES', repr(CODES))})", f"{self.flag(depth - 1)}.astype(int)",
+            f"np.{self.one('sqrt', 'log1p', 'floor', 'abs', 'ceil')}({n})", f"np.where({self.flag(depth - 1)}, {n}, {self.one('0', 'np.nan', '1.5', n)})", f"{n}.where({self.flag(depth - 1)}{self.one('', ', 0', ', ' + n)})",
+            f"{self.text(depth - 1)}.str.len()", f"{self.column(TIMES)}.dt.{self.one('year', 'hour', 'date')}", f"{n}.astype({self.one('float', 'int', 'bool', repr('int64'))})",
+f"{self.text(depth - 1)}.map({self.one('CODES', repr(CODES))})", f"{self.flag(depth - 1)}.astype(int)",
         )
 
     def flag(self, depth=2):
@@ -61,7 +66,7 @@ class Writer:
         return self.one(
             f"{t}.str.{self.one('upper()', 'strip()', 'zfill(3)', 'slice(0, 1)', 'replace(chr_x, chr_y)', 'get(0)', 'title()')}", f"({t} + {self.one(repr('!'), t)})", f"('<' + {t})", f"{t}.str[0]",
             f"{t}.str[:1]", f"{t}.str.split(' ').str[0]", f"{t}.fillna('x')", f"{self.number(depth - 1)}.astype(str)", f"np.where({self.flag(depth - 1)}, 'x', {self.one(repr('y'), t)})",
-            f"{t}.str.split(' ').str[1].str.strip()", f"{t}.map(lambda s: s)", f"{t}.where({self.flag(depth - 1)}, 'none')",
+            f"{t}.str.split(' ').str[1].str.strip()", f"{t}.where({self.flag(depth - 1)}, 'none')",
         )
 
     def wrong(self):
@@ -77,15 +82,16 @@ class Writer:
     def lines(self):
         for _ in range(self.random.randint(1, 4)):
             if self.random.random() < 0.5:
-                name = self.one("x", "y", "z", "a")
+                name = self.one("x", "y", "z", "a", "total")
                 value = self.value()
-                yield self.one(f"g = g.assign({name}={value})", f"g = g.copy(); g[{name!r}] = {value}", f"g = g.assign({name}=lambda g: {value})")
+                yield self.one(f"g = g.assign({name}={value})", f"g = g.copy(); g[{name!r}] = {value}", f"g = g.assign({name}=lambda g: {value})", f"at = g.copy(); see = at.loc; at[{name!r}] = {value}; g = see[at.a > 0]")
                 self.made.append(name)
             else:
                 yield self.one(
-                    f"g = g[{self.flag()}]", f"g = g.loc[{self.flag()}]", f"g = g.dropna(subset=[{self.one(*map(repr, NUMBERS + TEXTS))}])", f"g = g.sort_values({self.one(*map(repr, NUMBERS))}, kind='stable')",
-                    f"g = g.fillna({self.one(repr({'b': 0.5}), '0', repr({'t': 'x', 'c': 1}))})", "g = g.dropna()", f"g = g.astype({{{self.one(*map(repr, NUMBERS))}: {self.one('float', 'str', 'int')}}})",
-                    "g = g.drop(columns='d').assign(d=True)", "g = helper(g)", f"g = g.rename(columns={{'{self.one('a', 'b')}': 'q'}}).rename(columns={{'q': '{self.one('a', 'b')}'}})",
+                    f"g = g[{self.flag()}]", f"g = g.loc[{self.flag()}]", f"g = g.dropna(subset=[{self.one(*map(repr, NUMBERS + TEXTS))}])", f"g = g.sort_values({self.one(*map(repr, NUMBERS))}{self.one('', ', kind=' + repr('stable'))})",
+                    f"g = g.fillna({self.one(repr({'b': 0.5}), '0', '0.1', repr({'t': 'x', 'c': 1}))})", "g = g.dropna()", f"g = g.astype({{{self.one(*map(repr, NUMBERS))}: {self.one('float', 'str', 'int')}}})",
+                    "g = g.drop(columns='d').assign(d=True)", "g = helper(g)", "g = g.assign(s=sets)", f"g = g.rename(columns={{'{self.one('a', 'b')}': 'q'}}).rename(columns={{'q': '{self.one('a', 'b')}'}})",
+                    f"s = g.{self.one('a', 'i', 'b')}; s {self.one('+', '*', '-', '//')}= 2",
                 )
 
     def groups(self):
@@ -105,19 +111,18 @@ class Writer:
 
 
 def written(lines):
-    source = "def helper(f):\n    return f.assign(h=f.a * RATE)\n\ndef function(f):\n    g = f\n" + "".join(f"    {line}\n" for line in lines) + "    return g\n"
+    source = "def helper(f):\n    return f.assign(h=f.a * RATE)\n\ndef sets(f):\n    f['b'] = f.b * 2\n    return f.a\n\ndef function(f):\n    g = f\n" + "".join(f"    {line}\n" for line in lines) + "    return g\n"
     scope = {"np": np, "pd": pd, "RATE": RATE, "WANTED": WANTED, "CODES": CODES, "chr_x": "x", "chr_y": "yy", "f_rate": 3}
     exec(source, scope)
     return scope["function"]
 
 
-FLOATS = st.sampled_from([None, 0.0, -0.0, 0.5, 1.0, 2.5, -3.0, float("inf"), 1e30])
-ROWS = st.lists(
-    st.tuples(
-        st.integers(-3, 3), FLOATS, FLOATS, st.integers(0, 255), st.booleans(), st.sampled_from(["x", "", "y z", " x", "12", "é"]), st.sampled_from([None, "x", "y", ""]),
-        st.sampled_from([None, "2020-01-01", "2020-01-02 13:00", "1999-12-31"]),
-    ), min_size=1, max_size=12,
+FLOATS = st.sampled_from([None, 0.0, -0.0, 0.2, 1.0, 2.5, -3.0, float("inf"), 1e30])
+ROW = st.tuples(
+    st.sampled_from([-3, 0, 1, 2, 3, 2**60 + 1]), FLOATS, FLOATS, st.integers(0, 3) | st.just(255), st.booleans(), st.sampled_from(["x", "", "y z", " x", "12", "2020-01-01"]), st.sampled_from([None, "x", "y", ""]),
+    st.sampled_from([None, "2020-01-01", "2020-01-02 13:00", "1999-12-31"]),
 )
+ROWS = st.lists(ROW, min_size=1, max_size=12) | st.lists(ROW, min_size=30, max_size=60)
 
 
 def frame_of(rows, shuffled, full):
@@ -129,12 +134,12 @@ def frame_of(rows, shuffled, full):
 
 
 def said(value):
-    """What a cell holds, as a text: numbers are the same as floats, and nulls as nulls."""
+    """What a cell holds, as a text: numbers are the same as floats, where they are the same, and nulls as nulls."""
     if value is None or value is pd.NaT or (isinstance(value, (float, np.floating)) and np.isnan(value)):
         return "null"
     if isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, (bool, np.bool_)):
-        return f"{float(value):.5g}" if value else "0"
-    return str(value)
+        return str(int(value)) if np.isfinite(value) and value == int(value) else repr(float(value))
+    return f"{type(value).__name__} {value}" if isinstance(value, str) else str(value)
 
 
 def rows_of(result, labels=True):
@@ -171,10 +176,10 @@ def check(function, frame, parts, labels):
 
 @given(ROWS, st.randoms(use_true_random=False), st.booleans())
 @settings(max_examples=400, suppress_health_check=[HealthCheck.too_slow])
-def test_what_is_read_to_give_of_each_row_one_row_does(rows, random, shuffled):
-    function = written(Writer(random).lines())
+def test_what_is_read_to_give_of_each_row_one_row_does(rows, chances, shuffled):
+    function = written(Writer(chances).lines())
     frame = frame_of(rows, shuffled, False)
-    known = keeps(function, Arguments((), (), {}), frame, frozenset())
+    known = read(function, Arguments((), (), {}), frame, ()) is not None
     event(f"known: {known}")
     if known:
         event(f"holds: {check(function, frame, [frame.iloc[[n]] for n in range(len(frame))], True)}")
@@ -182,10 +187,18 @@ def test_what_is_read_to_give_of_each_row_one_row_does(rows, random, shuffled):
 
 @given(ROWS, st.randoms(use_true_random=False), st.booleans(), st.booleans())
 @settings(max_examples=400, suppress_health_check=[HealthCheck.too_slow])
-def test_what_is_read_to_give_of_each_group_its_rows_does(rows, random, shuffled, full):
-    function = written(Writer(random).groups())
+def test_what_is_read_to_give_of_each_group_its_rows_does(rows, chances, shuffled, full):
+    function = written(Writer(chances).groups())
     frame = frame_of(rows, shuffled, full)
-    known = keeps(function, Arguments((), (), {}), frame, frozenset(["k"]))
+    known = read(function, Arguments((), (), {}), frame, ["k"]) is not None
     event(f"known: {known}")
     if known:
         event(f"holds: {check(function, frame, [part for _, part in frame.groupby('k', dropna=False)], False)}")
+
+
+def test_many_of_what_is_drawn_are_read():
+    """Or the laws say nothing."""
+    frame = frame_of([(n % 3, 0.5, 1.0, 1, True, "x", "y", None) for n in range(20)], False, False)
+    drawn = [Writer(random.Random(seed)) for seed in range(400)]
+    assert sum(read(written(writer.lines()), Arguments((), (), {}), frame, ()) is not None for writer in drawn) > 100
+    assert sum(read(written(writer.groups()), Arguments((), (), {}), frame, ["k"]) is not None for writer in drawn) > 40

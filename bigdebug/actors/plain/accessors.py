@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from bigdebug.actors.plain.kinds import TEXTS, Kind
-from bigdebug.actors.plain.standin import StandIn, UnknownError, constant
+from bigdebug.actors.plain.standin import ATOMS, StandIn, UnknownError, constant
 
 TEXT_METHODS: dict[str, Kind] = {
     **dict.fromkeys((
@@ -16,18 +17,18 @@ TEXT_METHODS: dict[str, Kind] = {
     **dict.fromkeys((
         "startswith", "endswith", "contains", "match", "fullmatch", "isdigit", "isalpha", "isnumeric", "isalnum", "isspace", "isupper", "islower", "istitle", "isdecimal",
     ), Kind.MAYBE),
-    **dict.fromkeys(("len", "count", "find", "rfind"), Kind.LOOSE),
+    **dict.fromkeys(("len", "count", "find", "rfind"), Kind.COUNT),
     "get": Kind.PART,
     "split": Kind.LISTS,
     "rsplit": Kind.LISTS,
 }
 """What methods of texts make. Numbers of them are floats where there are nulls."""
 
-TIME_PARTS: dict[str, Kind] = dict.fromkeys((
-    "year", "month", "day", "hour", "minute", "second", "microsecond", "dayofweek", "day_of_week", "weekday", "dayofyear", "day_of_year", "quarter", "date", "time",
-), Kind.LOOSE)
+TIME_PARTS = frozenset((
+    "year", "month", "day", "hour", "minute", "second", "microsecond", "dayofweek", "day_of_week", "weekday", "dayofyear", "day_of_year", "quarter",
+))
 
-TIME_METHODS: dict[str, Kind] = {**dict.fromkeys(("floor", "ceil", "round", "normalize"), Kind.TIME), "strftime": Kind.LOOSE, "day_name": Kind.LOOSE, "month_name": Kind.LOOSE}
+TIME_METHODS = frozenset(("floor", "ceil", "round"))
 
 Made = Callable[[Kind], Any]
 
@@ -38,25 +39,15 @@ class Texts(StandIn):
     __slots__ = ()
 
     def __init__(self, kind: Kind, made: Made) -> None:
-        if kind not in (*TEXTS, Kind.LISTS):
+        if kind not in TEXTS | {Kind.LISTS}:
             raise UnknownError
-        object.__setattr__(self, "_told", (kind, made))
+        super().__init__((kind, made))
 
     def __getattr__(self, name: str) -> Any:
         kind, made = self._told
-        found = TEXT_METHODS.get(name)
-        if found is None or (kind is Kind.LISTS and name not in ("get", "len")):
+        if name not in TEXT_METHODS or (kind is Kind.LISTS and name not in ("get", "len")):
             raise UnknownError
-
-        def method(*args: Any, **options: Any) -> Any:
-            constant((args, options))
-            if "expand" in options:
-                raise UnknownError
-            if found is Kind.MAYBE and type(options.get("na")) is bool:
-                return made(Kind.BOOL)
-            return made(found)
-
-        return method
+        return partial(_method, made, TEXT_METHODS[name])
 
     def __getitem__(self, key: Any) -> Any:
         kind, made = self._told
@@ -68,6 +59,17 @@ class Texts(StandIn):
         return made(Kind.PART)
 
 
+def _method(made: Made, kind: Kind, *args: Any, **options: Any) -> Any:
+    """What a method of texts makes. Each of its options is one for all rows: in a list, each would be for a row."""
+    if not ATOMS.issuperset(map(type, (*args, *options.values()))) or "expand" in options:
+        raise UnknownError
+    if kind is not Kind.MAYBE:
+        return made(kind)
+    if len(args) > 1 or type(options.get("na")) not in (bool, type(None)):
+        raise UnknownError
+    return made(kind if options.get("na") is None else Kind.BOOL)
+
+
 class Times(StandIn):
     """Stands for ``Series.dt``."""
 
@@ -76,17 +78,18 @@ class Times(StandIn):
     def __init__(self, kind: Kind, made: Made) -> None:
         if kind is not Kind.TIME:
             raise UnknownError
-        object.__setattr__(self, "_told", made)
+        super().__init__(made)
 
     def __getattr__(self, name: str) -> Any:
         if name in TIME_PARTS:
-            return self._told(TIME_PARTS[name])
-        found = TIME_METHODS.get(name)
-        if found is None:
+            return self._told(Kind.COUNT)
+        if name not in TIME_METHODS:
             raise UnknownError
+        return partial(_cut, self._told)
 
-        def method(*args: Any) -> Any:
-            constant(args)
-            return self._told(found)
 
-        return method
+def _cut(made: Made, unit: Any) -> Any:
+    """Times that are cut to a unit. (What else can be said of that is read off the order of rows.)"""
+    if type(unit) is not str:
+        raise UnknownError
+    return made(Kind.TIME)

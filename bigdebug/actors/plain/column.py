@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from bigdebug.actors.plain import computed
 from bigdebug.actors.plain.accessors import Texts, Times
-from bigdebug.actors.plain.kinds import TEXTS, VALUES, Kind, kind_of_constant, number
-from bigdebug.actors.plain.standin import StandIn, UnknownError, constant, texts
-from bigdebug.actors.plain.straight import OfCells, of_a_cell
+from bigdebug.actors.plain.kinds import Kind
+from bigdebug.actors.plain.standin import StandIn, UnknownError, constant, texts, told
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,9 +50,6 @@ class Column(StandIn):
     __slots__ = ()
     _told: Cells
 
-    def __init__(self, told: Cells) -> None:
-        object.__setattr__(self, "_told", told)
-
     # ---- operators --------------------------------------------------------------------------------------------
 
     def __add__(self, other: Any) -> Column:
@@ -89,10 +86,10 @@ class Column(StandIn):
         return combined(computed.integral(type(other) is int and other >= 0), self, other)
 
     def __eq__(self, other: object) -> Column:  # type: ignore[override]
-        return combined(computed.equal, self, other)
+        return combined(computed.compared, self, other)
 
     def __ne__(self, other: object) -> Column:  # type: ignore[override]
-        return combined(computed.equal, self, other)
+        return combined(computed.compared, self, other)
 
     def __lt__(self, other: Any) -> Column:
         return combined(computed.compared, self, other)
@@ -105,10 +102,10 @@ class Column(StandIn):
     __rand__ = __or__ = __ror__ = __xor__ = __rxor__ = __and__
 
     def __invert__(self) -> Column:
-        return self._as(self._told.kind, {Kind.BOOL, Kind.INT})
+        return made(self, computed.inverted(self._told.kind))
 
     def __neg__(self) -> Column:
-        return self._as(self._told.kind, {Kind.INT, Kind.FLOAT})
+        return made(self, computed.rounded(self._told.kind))
 
     __pos__ = __abs__ = __neg__
 
@@ -122,22 +119,21 @@ class Column(StandIn):
 
     @property
     def str(self) -> Texts:
-        return Texts(self._told.kind, self._made)
+        return Texts(self._told.kind, partial(made, self))
 
     @property
     def dt(self) -> Times:
-        return Times(self._told.kind, self._made)
+        return Times(self._told.kind, partial(made, self))
 
     def isna(self) -> Column:
-        return self._made(Kind.BOOL)
+        return made(self, Kind.BOOL)
 
     notna = isnull = notnull = isna
 
     def isin(self, values: Any) -> Column:
-        wanted = {self._told.kind, *({Kind.INT} if self._told.kind is Kind.FLOAT else {Kind.TEXT} if self._told.kind is Kind.PART else ())}
-        if not isinstance(values, (list, tuple, set, frozenset)) or not wanted.issuperset(map(kind_of_constant, values)):
+        if not isinstance(values, (list, tuple, set, frozenset)):
             raise UnknownError
-        return self._as(Kind.BOOL, {Kind.INT, Kind.FLOAT, *TEXTS})
+        return made(self, computed.among(self._told.kind, values))
 
     def between(self, left: Any, right: Any, inclusive: Any = "both") -> Column:
         constant(inclusive)
@@ -151,26 +147,32 @@ class Column(StandIn):
 
     def round(self, decimals: Any = 0) -> Column:
         constant(decimals)
-        return self._as(self._told.kind, {Kind.INT, Kind.FLOAT})
+        return made(self, computed.rounded(self._told.kind))
 
     def clip(self, lower: Any = None, upper: Any = None) -> Column:
-        for each in (lower, upper):
-            if each is not None and number(kind_of_constant(each), self._told.kind) is not self._told.kind:
-                raise UnknownError
-        return self._as(self._told.kind, {Kind.INT, Kind.FLOAT})
+        kinds = [computed.filled(self._told.kind, each) for each in (lower, upper) if each is not None]
+        if self._told.kind not in (Kind.INT, Kind.FLOAT) or (self._told.kind is Kind.INT and not {type(lower), type(upper)} <= {int, type(None)}):
+            raise UnknownError
+        return made(self, [*kinds, self._told.kind][0])
 
     def fillna(self, value: Any) -> Column:
-        return self._made(computed.filled(self._told.kind, value))
+        return made(self, computed.filled(self._told.kind, value))
 
     def astype(self, dtype: Any) -> Column:
-        return self._as(*computed.converted(dtype))
+        return made(self, computed.converted(dtype, self._told.kind, self._told.of is not None))
 
     def where(self, cond: Any, other: Any = None) -> Column:
-        if type(cond) is not Column or cond._told.kind is not Kind.BOOL:
+        """What is put in the place of others is of the same kind, or one value that is."""
+        if type(cond) is not Column or cond._told.kind is not Kind.BOOL or (type(other) is Column and other._told.kind not in (Kind.FLOAT, Kind.TEXT)):
             raise UnknownError
-        return combined(computed.loose, self, cond, *([] if other is None else [other]))
+        return combined(computed.chosen, self, cond, *([] if other is None else [other]))
 
     mask = where
+
+    def map(self, arg: Any) -> Column:
+        if not isinstance(arg, dict):
+            raise UnknownError
+        return made(self, computed.mapped(self._told.kind, constant(arg)))
 
     def rename(self, index: Any) -> Column:
         return Column(replace(self._told, name=texts(index)[0]))
@@ -181,30 +183,17 @@ class Column(StandIn):
             raise UnknownError
         return framed(self._told.name if name is None else texts(name)[0])
 
-    def map(self, arg: Any) -> Column:
-        if isinstance(arg, dict):
-            constant(arg)
-        elif type(arg) is not OfCells and not of_a_cell(arg):
-            raise UnknownError
-        return self._as(Kind.LOOSE, VALUES | TEXTS)
 
-    # ---- what is made of it -----------------------------------------------------------------------------------
-
-    def _made(self, kind: Kind) -> Column:
-        """A column of the same rows, made cell by cell."""
-        return Column(replace(self._told, kind=kind, of=None, name=None, framed=None))
-
-    def _as(self, kind: Kind, known: Any) -> Column:
-        """The same, if this one is of a kind of which that is known."""
-        if self._told.kind not in known:
-            raise UnknownError
-        return self._made(kind)
+def made(column: Column, kind: Kind) -> Column:
+    """A column of the same rows, made cell by cell of this one."""
+    return Column(replace(told(column), kind=kind, of=None, name=None, framed=None))
 
 
 def combined(kinds: Callable[..., Kind], *operands: Any) -> Column:
     """What is made cell by cell of columns of the same rows, and of constants. ``kinds`` says of which kind it is."""
-    columns = [each._told for each in operands if type(each) is Column]
+    columns = [told(each) for each in operands if type(each) is Column]
     if not columns or any(each.rows is not columns[0].rows for each in columns):
         raise UnknownError
-    kind = kinds(*(each._told.kind if type(each) is Column else computed.kind_beside(columns[0].kind, each) for each in operands))
+    known = {each.kind for each in columns}
+    kind = kinds(*(told(each).kind if type(each) is Column else computed.kind_beside(known, each) for each in operands))
     return Column(Cells(columns[0].rows, kind, labelled=any(each.labelled for each in columns)))

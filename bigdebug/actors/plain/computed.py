@@ -1,41 +1,83 @@
-"""Computed: of which kind is what pandas computes cell by cell, by the kinds of the cells. What it does of kinds that are not here is not known."""
+"""Computed: of which kind is what pandas computes cell by cell, by the kinds of the cells. What it does of kinds that are not here is not known: it hangs on other rows, or on code of the user's."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
-from bigdebug.actors.plain.kinds import NUMBERS, TEXTS, VALUES, Kind, kind_of_constant, number
+from bigdebug.actors.plain.kinds import FLOATS, NUMBERS, TEXTS, VALUES, Kind, kind_of_constant
 from bigdebug.actors.plain.standin import UnknownError
 
+_EXACT_SHORT = 2**24
+"""Integers up to here are floats of 32 bits as well."""
 
-def kind_beside(column: Kind, value: Any) -> Kind:
-    """The kind of a constant beside a column: a text beside times is a time."""
+
+def number(*kinds: Kind) -> Kind:
+    """What numbers of these kinds are together. Raises UnknownError if one is none."""
+    if not NUMBERS.issuperset(kinds):
+        raise UnknownError
+    return next(kind for kind in (Kind.FLOAT, Kind.SHORT, Kind.INT, Kind.BOOL) if kind in kinds)
+
+
+def kind_beside(columns: Collection[Kind], value: Any) -> Kind:
+    """The kind of a constant beside columns: a text beside times is a time, and a number as short as these are."""
     found = kind_of_constant(value)
-    return Kind.TIME if column is Kind.TIME and found is Kind.TEXT else found
+    if found is Kind.TEXT and Kind.TIME in columns:
+        return Kind.TIME
+    return Kind.SHORT if found is Kind.FLOAT and Kind.SHORT in columns else found
 
 
 def filled(kind: Kind, value: Any) -> Kind:
-    """The kind of what has a constant in the place of nulls."""
+    """The kind of what has a constant in the place of nulls. Raises UnknownError."""
     given = kind_of_constant(value)
-    if kind is given or (kind is Kind.FLOAT and given is Kind.INT) or (kind is Kind.MAYBE and given is Kind.BOOL):
+    if kind in (Kind.BOOL, Kind.INT, Kind.OPAQUE) or (kind is Kind.FLOAT and given in NUMBERS) or (kind is Kind.MAYBE and given is Kind.BOOL):
         return kind
-    if kind is Kind.PART and given is Kind.TEXT:
-        return given
-    return Kind.OPAQUE if kind is Kind.OPAQUE else Kind.LOOSE
-
-
-def converted(dtype: Any) -> tuple[Kind, frozenset[Kind]]:
-    """The kind of a type, and the kinds of cells that are converted to it one by one. Raises UnknownError."""
-    for kind, names in ((Kind.FLOAT, (float, "float", "float64")), (Kind.INT, (int, "int", "int64")), (Kind.TEXT, (str, "str")), (Kind.BOOL, (bool, "bool"))):
-        if any(type(dtype) is type(name) and dtype == name for name in names):
-            return kind, NUMBERS | TEXTS
+    if kind is Kind.SHORT and given is Kind.INT and abs(value) <= _EXACT_SHORT:
+        return kind
+    if kind is Kind.COUNT and given is Kind.INT:
+        return kind
+    if kind in TEXTS and given is Kind.TEXT:
+        return Kind.TEXT
+    if kind in (Kind.TEXT, Kind.TIME):
+        return Kind.LOOSE
     raise UnknownError
+
+
+def converted(dtype: Any, kind: Kind, of_input: bool) -> Kind:
+    """The kind of what is converted to a type cell by cell. Of a null, a text says which one it is, and that is known of a column of the input alone. Raises UnknownError."""
+    if dtype in (float, "float", "float64") and kind in NUMBERS | TEXTS | {Kind.COUNT}:
+        return Kind.FLOAT
+    if dtype in (int, "int", "int64") and kind in NUMBERS | TEXTS | {Kind.COUNT}:
+        return Kind.INT
+    if dtype in (str, "str") and (kind in NUMBERS or (kind is Kind.TEXT and of_input)):
+        return Kind.TEXT
+    if dtype in (bool, "bool") and kind in NUMBERS:
+        return Kind.BOOL
+    raise UnknownError
+
+
+def among(kind: Kind, values: Collection[Any]) -> Kind:
+    """Whether a cell is among constants of its kind. Raises UnknownError."""
+    wanted = {Kind.INT: {Kind.INT}, Kind.COUNT: {Kind.INT}, Kind.FLOAT: {Kind.INT, Kind.FLOAT}, Kind.TEXT: {Kind.TEXT}, Kind.PART: {Kind.TEXT}}.get(kind, set())
+    if not wanted or not wanted.issuperset(map(kind_of_constant, values)):
+        raise UnknownError
+    return Kind.BOOL
+
+
+def mapped(kind: Kind, table: Any) -> Kind:
+    """The kind of what a dictionary has for each cell. Raises UnknownError where its keys are of another kind than the cells, or its values of several."""
+    keys, values = ({kind_of_constant(each) for each in some} for some in (table, table.values()))
+    if keys != {Kind.TEXT if kind in TEXTS else kind} or kind not in TEXTS | {Kind.INT} or len(values) != 1:
+        raise UnknownError
+    (value,) = values
+    return {Kind.TEXT: Kind.TEXT, Kind.FLOAT: Kind.FLOAT, Kind.INT: Kind.COUNT, Kind.BOOL: Kind.MAYBE}[value]
 
 
 def total(one: Kind, other: Kind) -> Kind:
     """Of flags, whether one is set."""
-    return Kind.TEXT if TEXTS.issuperset((one, other)) else number(one, other)
+    if TEXTS.issuperset((one, other)):
+        return one if one is other else Kind.TEXT
+    return number(one, other)
 
 
 def product(one: Kind, other: Kind) -> Kind:
@@ -48,30 +90,27 @@ def product(one: Kind, other: Kind) -> Kind:
 
 def quotient(one: Kind, other: Kind) -> Kind:
     """Floats always."""
-    product(one, other)
-    return Kind.FLOAT
+    if not {one, other} <= NUMBERS | {Kind.COUNT} or one is other is Kind.BOOL:
+        raise UnknownError
+    return Kind.SHORT if Kind.SHORT in (one, other) else Kind.FLOAT
 
 
 def integral(exact: bool) -> Callable[[Kind, Kind], Kind]:
-    """Of integers that are divided, or raised: not ``exact``, by one that may be zero, or less, some may be floats."""
+    """Of numbers that are divided, or raised; of integers, some may be floats where it is not ``exact``: by one that may be zero, or less."""
 
     def kinds(one: Kind, other: Kind) -> Kind:
         found = product(one, other)
-        return Kind.LOOSE if found is Kind.INT and not exact else found
+        if found is Kind.INT and not exact:
+            raise UnknownError
+        return found
 
     return kinds
 
 
-def equal(one: Kind, other: Kind) -> Kind:
-    """Whether two are the same can be asked of any types but of those of the user."""
-    if not {Kind.LOOSE, Kind.MAYBE, Kind.PART}.isdisjoint((one, other)) and Kind.OPAQUE not in (one, other):
-        return Kind.BOOL
-    return compared(one, other)
-
-
 def compared(one: Kind, other: Kind) -> Kind:
-    """Which one is less, of two of a kind."""
-    if not (NUMBERS.issuperset((one, other)) or (one is other and one in VALUES)):
+    """Which one is less, or whether they are the same, of two of a kind."""
+    kinds = {one, other}
+    if not (kinds <= NUMBERS or kinds <= TEXTS or kinds <= {Kind.COUNT, Kind.FLOAT} or (one is other and one in VALUES)):
         raise UnknownError
     return Kind.BOOL
 
@@ -85,8 +124,31 @@ def both(one: Kind, other: Kind) -> Kind:
     return Kind.MAYBE if Kind.MAYBE in (one, other) else Kind.BOOL
 
 
-def loose(*kinds: Kind) -> Kind:
-    """What is taken of one cell or of another may be of either type."""
-    if Kind.OPAQUE in kinds:
+def inverted(kind: Kind) -> Kind:
+    """Of flags among nulls, which are objects, it is no flag."""
+    if kind not in (Kind.BOOL, Kind.INT):
         raise UnknownError
-    return Kind.LOOSE
+    return kind
+
+
+def chosen(one: Kind, _: Kind, *other: Kind) -> Kind:
+    """What is a cell where a flag is set, and else another one, or a null."""
+    if one is Kind.FLOAT and {*other} <= {Kind.FLOAT, Kind.INT}:
+        return one
+    if one in (Kind.TEXT, Kind.INT) and {*other} <= {one} and (other or one is Kind.TEXT):
+        return one
+    if one is Kind.TIME and not other:
+        return one
+    raise UnknownError
+
+
+def either(_: Kind, one: Kind, other: Kind) -> Kind:
+    """What ``np.where`` gives, which finds one type for both by their types."""
+    return one if one is other is Kind.TEXT else number(one, other)
+
+
+def rounded(kind: Kind) -> Kind:
+    """Of numbers that are no flags: what they are without their fractions, or signs."""
+    if kind not in FLOATS | {Kind.INT}:
+        raise UnknownError
+    return kind

@@ -3,25 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from functools import partial
 from types import FunctionType
 from typing import Any
 
 from bigdebug.actors.bare import arrays_of
-from bigdebug.actors.fixed import ATOMS
 from bigdebug.actors.plain.column import Column, Rows
 from bigdebug.actors.plain.computed import filled
 from bigdebug.actors.plain.grouped import Groups
-from bigdebug.actors.plain.kinds import Kind, kind_of, kind_of_constant
-from bigdebug.actors.plain.standin import StandIn, UnknownError, constant, texts
-from bigdebug.actors.plain.table import Known, Table
+from bigdebug.actors.plain.kinds import VALUES, Kind
+from bigdebug.actors.plain.standin import ATOMS, StandIn, UnknownError, constant, texts
+from bigdebug.actors.plain.table import Table, Values
 
 
 def table_of(frame: Any, by: frozenset[Hashable]) -> Table:
     """What is known of the frame that a function is called with. Raises UnknownError if it has other columns than frames mostly have."""
     if frame.columns.nlevels > 1 or not frame.columns.is_unique or frame.attrs or not set(frame.columns).isdisjoint(vars(frame)):
         raise UnknownError
-    columns = {name: Known(partial(kind_of, array), name) for name, array in zip(frame.columns, arrays_of(frame))}
+    columns = {name: Values(None, name, array) for name, array in zip(frame.columns, arrays_of(frame))}
     return Table(Rows(), columns, by, Frame, own=False)
 
 
@@ -31,9 +29,6 @@ class Frame(StandIn):
     __slots__ = ()
     _told: Table
 
-    def __init__(self, told: Table) -> None:
-        object.__setattr__(self, "_told", told)
-
     def __getitem__(self, key: Any) -> Any:
         if type(key) in ATOMS:
             return Column(self._told.column(key))
@@ -42,7 +37,7 @@ class Frame(StandIn):
     def __setitem__(self, key: Any, value: Any) -> None:
         if not self._told.own or type(key) is not str:
             raise UnknownError
-        object.__setattr__(self, "_told", self._told.holding(key, value))
+        self._is_now(self._told.holding(key, value))
 
     def __getattr__(self, name: str) -> Any:
         import pandas as pd
@@ -53,16 +48,17 @@ class Frame(StandIn):
 
     @property
     def loc(self) -> _Located:
-        return _Located(self._told)
+        return _Located(self._seen())
 
     def copy(self) -> Frame:
         return Frame(self._told.changed())
 
     def assign(self, **columns: Any) -> Frame:
-        found = self._told
+        """A function is given the very frame that is made, and may set columns of it."""
+        made = self.copy()
         for name, value in columns.items():
-            found = found.holding(name, value(Frame(found)) if type(value) is FunctionType else value)
-        return Frame(found.changed())
+            made[name] = value(made) if type(value) is FunctionType else value
+        return made
 
     def drop(self, labels: Any = None, *, axis: Any = 0, columns: Any = None) -> Frame:
         dropped = texts(labels if columns is None and axis in (1, "columns") else columns)
@@ -79,34 +75,28 @@ class Frame(StandIn):
         return Frame(self._told.other_rows())
 
     def sort_values(self, by: Any, *, ascending: Any = True, kind: Any = "quicksort", na_position: Any = "last") -> Frame:
-        """Which of equal rows comes first hangs on all rows, unless it is told otherwise: rows of a group may be in another order then."""
+        """Which of equal rows comes first hangs on all rows, unless it is told otherwise: nothing is known of groups then, whose first row may be another one."""
         constant((ascending, na_position))
-        self._told.some(by)
-        if self._told.by and self._told.rows.of_input and kind not in ("stable", "mergesort"):
+        if not {each.kind for each in self._told.some(by).columns.values()} <= VALUES | {Kind.COUNT}:
             raise UnknownError
-        return Frame(self._told.other_rows())
+        found = self._told.other_rows()
+        return Frame(found if kind in ("stable", "mergesort") else found.changed(by=frozenset()))
 
     def fillna(self, value: Any) -> Frame:
         values = value if isinstance(value, dict) else dict.fromkeys(self._told.columns, value)
-        for each in values.values():
-            kind_of_constant(each)
-        changed = {name: Known(partial(_filled, each, values[name])) for name, each in self._told.columns.items() if name in values}
+        changed = {name: Values(filled(each.kind, values[name])) for name, each in self._told.columns.items() if name in values}
         return Frame(self._told.changed(columns={**self._told.columns, **changed}))
 
     def astype(self, dtype: Any) -> Frame:
-        if not isinstance(dtype, dict) or not set(dtype) <= self._told.columns.keys():
+        if not isinstance(dtype, dict):
             raise UnknownError
-        found = self._told
-        for name, each in dtype.items():
-            found = found.holding(name, Column(found.column(name)).astype(each))
-        return Frame(found)
+        return self.assign(**{name: Column(self._told.column(name)).astype(each) for name, each in dtype.items()})
 
     def set_index(self, keys: Any) -> Frame:
         names = tuple(texts(keys))
-        if any(name not in self._told.columns or self._told.columns[name].of != name for name in names):
+        if not all(self._told.is_input(name, VALUES) for name in names):
             raise UnknownError
-        rest = {name: each for name, each in self._told.columns.items() if name not in names}
-        return Frame(self._told.changed(rows=Rows(keys=names), columns=rest))
+        return Frame(self._told.changed(rows=Rows(keys=names), columns={name: each for name, each in self._told.columns.items() if name not in names}))
 
     def reset_index(self) -> Frame:
         return Frame(self._told.unkeyed())
@@ -115,11 +105,15 @@ class Frame(StandIn):
         constant((sort, observed, dropna, group_keys))
         if type(as_index) is not bool:
             raise UnknownError
-        return Groups.of(self._told, texts(by), as_index)
+        return Groups.of(self._seen(), texts(by), as_index)
 
+    def _seen(self) -> Table:
+        """What is known of it, for what looks at it from now on: set another column, and that would see it."""
+        self._is_now(Table(self._told.rows, self._told.columns, self._told.by, self._told.stands, own=False))
+        return self._told
 
-def _filled(known: Known, value: Any) -> Kind:
-    return filled(known.kind, value)
+    def _is_now(self, told: Table) -> None:
+        object.__setattr__(self, "_told", told)
 
 
 class _Located(StandIn):
@@ -128,10 +122,9 @@ class _Located(StandIn):
     __slots__ = ()
     _told: Table
 
-    def __init__(self, told: Table) -> None:
-        object.__setattr__(self, "_told", told)
-
     def __getitem__(self, key: Any) -> Any:
         which, names = key if type(key) is tuple and len(key) == 2 else (key, None)
         found = self._told if type(which) is slice and which == slice(None) and names is not None else self._told.where(which)
-        return Frame(found) if names is None else Frame(found)[names]
+        if names is None:
+            return Frame(found)
+        return Column(found.column(names)) if type(names) is str else Frame(found.some(names))

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 from bigdebug.actors.plain.column import Cells, Column, Rows
-from bigdebug.actors.plain.kinds import NUMBERS, VALUES, Kind
+from bigdebug.actors.plain.kinds import FLOATS, NUMBERS, VALUES, Kind
 from bigdebug.actors.plain.standin import StandIn, UnknownError, constant, texts
-from bigdebug.actors.plain.table import Known, Table
+from bigdebug.actors.plain.table import Table, Values
 
 _COUNTS = frozenset(("count", "size", "nunique"))
 _MEANS = frozenset(("mean", "std", "var", "median"))
@@ -33,14 +34,10 @@ class Groups(StandIn):
     __slots__ = ()
     _told: _Grouped
 
-    def __init__(self, told: _Grouped) -> None:
-        object.__setattr__(self, "_told", told)
-
     @classmethod
     def of(cls, table: Table, keys: Sequence[str], as_index: bool) -> Groups:
         """Raises UnknownError where rows of several of the groups that were promised would come together."""
-        known = [table.column(key) for key in keys]
-        if not table.by or not table.by.issubset(keys) or any(each.of != key or each.kind not in VALUES for key, each in zip(keys, known)):
+        if not table.by or not table.by.issubset(keys) or not all(table.is_input(key, VALUES) for key in keys):
             raise UnknownError
         return cls(_Grouped(table, tuple(keys), as_index))
 
@@ -53,7 +50,7 @@ class Groups(StandIn):
         from pandas.core.groupby import DataFrameGroupBy
 
         if name in FUNCTIONS:
-            return lambda numeric_only=False: _made(self._told, name, constant(numeric_only))
+            return partial(_of_each, self._told, name)
         if hasattr(DataFrameGroupBy, name) or self._told.chosen is not None:
             raise UnknownError
         return self[name]
@@ -64,7 +61,7 @@ class Groups(StandIn):
         if named:
             raise UnknownError
         if type(func) is str:
-            return _made(self._told, func, False)
+            return _of_each(self._told, func)
         if isinstance(func, list) and type(self._told.chosen) is str:
             return _named(self._told, {each: each for each in texts(func)})
         if isinstance(func, dict) and self._told.chosen is None and all(type(each) is str for each in func.values()):
@@ -74,11 +71,13 @@ class Groups(StandIn):
     aggregate = agg
 
     def transform(self, func: Any) -> Column:
-        """For each row, what is made of its group: without one, as of a null key, it is a null, and integers are floats."""
+        """For each row, what is made of its group: without one, as of a null key, it is a null."""
         if type(self._told.chosen) is not str:
             raise UnknownError
         kind = _kind(self._told, self._told.chosen, func)
-        return Column(Cells(self._told.table.rows, kind if kind is Kind.FLOAT else Kind.LOOSE))
+        if kind not in FLOATS and func not in _COUNTS:
+            raise UnknownError
+        return Column(Cells(self._told.table.rows, Kind.COUNT if func in _COUNTS else kind))
 
 
 def _kind(told: _Grouped, name: Hashable, function: Any) -> Kind:
@@ -93,14 +92,15 @@ def _kind(told: _Grouped, name: Hashable, function: Any) -> Kind:
     if kind not in NUMBERS:
         return Kind.LOOSE if kind in VALUES else Kind.OPAQUE
     if function in _MEANS:
-        return Kind.FLOAT
+        return Kind.SHORT if kind is Kind.SHORT else Kind.FLOAT
     if function in ("any", "all"):
         return Kind.BOOL
     return kind if kind is not Kind.BOOL else Kind.LOOSE
 
 
-def _made(told: _Grouped, function: str, only_numbers: Any) -> Any:
+def _of_each(told: _Grouped, function: str, numeric_only: Any = False) -> Any:
     """What a function makes of each column."""
+    constant(numeric_only)
     if function == "size":
         if told.chosen is not None or not told.as_index:
             raise UnknownError
@@ -108,7 +108,7 @@ def _made(told: _Grouped, function: str, only_numbers: Any) -> Any:
     if type(told.chosen) is str and told.as_index:
         return _column(told, _kind(told, told.chosen, function), told.chosen)
     names = [name for name in told.table.columns if name not in told.keys] if told.chosen is None else texts(told.chosen)
-    if only_numbers:
+    if numeric_only:
         names = [name for name in names if told.table.columns[name].kind in NUMBERS]
     return _frame(told, {name: (name, function) for name in names})
 
@@ -129,7 +129,7 @@ def _column(told: _Grouped, kind: Kind, name: Hashable) -> Column:
     rows = Rows(keys=told.keys)
 
     def framed(called: Hashable) -> Any:
-        return told.table.stands(told.table.changed(rows=rows, columns={called: Known(kind)}).unkeyed())
+        return told.table.stands(told.table.changed(rows=rows, columns={called: Values(kind)}).unkeyed())
 
     return Column(Cells(rows, kind, name=name, framed=framed))
 
@@ -138,7 +138,7 @@ def _frame(told: _Grouped, made: dict[Any, tuple[Any, Any]]) -> Any:
     """A frame of these columns, each what a function makes of one; the keys are its labels, or columns besides."""
     if not made.keys().isdisjoint(told.keys):
         raise UnknownError
-    columns = {name: Known(_kind(told, *each)) for name, each in made.items()}
+    columns = {name: Values(_kind(told, *each)) for name, each in made.items()}
     if told.as_index:
         return told.table.stands(told.table.changed(rows=Rows(keys=told.keys), columns=columns))
     keys = {key: told.table.columns[key] for key in told.keys}

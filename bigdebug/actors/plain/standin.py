@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from typing import Any, NoReturn
 
-from bigdebug.actors.fixed import ATOMS
+ATOMS = frozenset((type(None), bool, int, float, str, bytes))
+"""Types of values that nobody can change, and whose methods ask for nothing else: times ask for the clock, and for the code of their zones."""
+
+MOST = 10_000
+"""Values of constants that are copied, for reading is to take no time that is felt."""
 
 
 class UnknownError(Exception):
@@ -16,16 +20,29 @@ class StandIn:
 
     __slots__ = ("_told",)
 
+    def __init__(self, told: Any) -> None:
+        object.__setattr__(self, "_told", told)
+
     def __getattr__(self, name: str) -> Any:
         raise UnknownError
+
+
+def told(stands: Any) -> Any:
+    """What is known of what a stand-in stands for."""
+    return stands._told
 
 
 def _unknown(*_: Any, **__: Any) -> NoReturn:
     raise UnknownError
 
 
-for _name in ("bool", "len", "iter", "contains", "call", "str", "repr", "format", "hash", "eq", "ne", "lt", "le", "gt", "ge", "getitem", "setitem"):
-    setattr(StandIn, f"__{_name}__", _unknown)  # what Python would do by itself, or say in words of its own
+_SAID_BY_PYTHON = ("bool", "len", "iter", "contains", "call", "str", "repr", "format", "hash", "eq", "ne", "lt", "le", "gt", "ge", "getitem", "setitem", "delitem")
+
+_IN_PLACE = ("iadd", "isub", "imul", "imatmul", "itruediv", "ifloordiv", "imod", "ipow", "ilshift", "irshift", "iand", "ixor", "ior")
+"""pandas writes into the memory of the column then, which may be the caller's."""
+
+for _name in _SAID_BY_PYTHON + _IN_PLACE:
+    setattr(StandIn, f"__{_name}__", _unknown)
 
 
 class _FixedList(list[Any]):
@@ -40,23 +57,32 @@ class _FixedDict(dict[Any, Any]):
     pop = popitem = clear = update = setdefault = __setitem__ = __delitem__ = __ior__ = _unknown
 
 
+class Constants:
+    """Copies of values that nobody can change then, up to ``MOST`` in all."""
+
+    def __init__(self) -> None:
+        self._room = MOST
+
+    def of(self, value: Any) -> Any:
+        """A value that nobody can change, or a copy of a collection of such. Raises UnknownError for any other, and where there are too many."""
+        kind = type(value)
+        if kind in ATOMS:
+            return value
+        if kind in (_FixedList, _FixedDict):
+            return value
+        if kind not in (tuple, frozenset, list, dict):
+            raise UnknownError
+        self._room -= len(value)
+        if self._room < 0:
+            raise UnknownError
+        if kind is dict:
+            return _FixedDict(zip(map(self.of, value), map(self.of, value.values())))
+        return _FixedList(map(self.of, value)) if kind is list else kind(map(self.of, value))
+
+
 def constant(value: Any) -> Any:
-    """A value that nobody can change, or a collection of such, copied so that it cannot be changed. Raises UnknownError for any other."""
-    kind = type(value)
-    if kind in ATOMS:
-        return value
-    if kind in (tuple, frozenset):
-        return kind(map(constant, value))
-    if kind in (list, _FixedList):
-        return _FixedList(map(constant, value))
-    if kind in (dict, _FixedDict):
-        return _FixedDict(zip(map(constant, value), map(constant, value.values())))
-    raise UnknownError
-
-
-def unchanging(value: Any) -> bool:
-    """Whether nobody can change a value."""
-    return type(value) in ATOMS or (type(value) in (tuple, frozenset) and all(map(unchanging, value)))
+    """The same of one value."""
+    return Constants().of(value)
 
 
 def texts(value: Any) -> list[str]:

@@ -7,22 +7,27 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from bigdebug.actors.fixed import ATOMS
 from bigdebug.actors.plain.column import Cells, Column, Rows
-from bigdebug.actors.plain.kinds import Kind, kind_of_constant
-from bigdebug.actors.plain.standin import UnknownError, texts
+from bigdebug.actors.plain.kinds import Kind, kind_at_a_glance, kind_of, kind_of_constant
+from bigdebug.actors.plain.standin import ATOMS, UnknownError, texts, told
 
 
-class Known:
+class Values:
     """What is known of a column of a frame, whichever of its rows there are. A column of the input is looked at once somebody asks."""
 
-    def __init__(self, kind: Kind | Callable[[], Kind], of: Hashable = None) -> None:
+    def __init__(self, kind: Kind | None, of: Hashable = None, array: Any = None) -> None:
         self._kind = kind
+        self._array = array
         self.of = of
 
     @cached_property
     def kind(self) -> Kind:
-        return self._kind if isinstance(self._kind, Kind) else self._kind()
+        return kind_of(self._array) if self._kind is None else self._kind
+
+    @cached_property
+    def kind_at_a_glance(self) -> Kind:
+        """The same, of whose cells nothing is asked but whether they are the same."""
+        return kind_at_a_glance(self._array) if self._kind is None else self._kind
 
 
 @dataclass(frozen=True)
@@ -30,19 +35,27 @@ class Table:
     """What is known of a frame."""
 
     rows: Rows
-    columns: Mapping[Hashable, Known]
+    columns: Mapping[Hashable, Values]
     by: frozenset[Hashable]
-    """The columns whose values make a group; none: each row is one."""
+    """The columns whose values make a group; none: each row is one, or the order of rows hangs on others."""
     stands: Callable[[Table], Any]
     """What gives its stand-in."""
     own: bool = True
-    """Whether the function made it, and may change it: the frame that it was given is its caller's."""
+    """Whether the function made it, and may change it: the frame that it was given is its caller's, and through what was taken of another one it would be seen."""
 
     def column(self, name: Hashable) -> Cells:
+        found = self._values(name)
+        return Cells(self.rows, found.kind, found.of, name=name)
+
+    def is_input(self, name: Hashable, kinds: frozenset[Kind]) -> bool:
+        """Whether a column is that of the input, and of such a kind."""
+        found = self._values(name)
+        return found.of == name and found.kind_at_a_glance in kinds
+
+    def _values(self, name: Hashable) -> Values:
         if name not in self.columns:
             raise UnknownError
-        found = self.columns[name]
-        return Cells(self.rows, found.kind, found.of, name=name)
+        return self.columns[name]
 
     def changed(self, **what: Any) -> Table:
         """A frame that pandas makes of it."""
@@ -50,35 +63,34 @@ class Table:
 
     def some(self, names: Any) -> Table:
         """These columns of it."""
-        if not self.columns.keys() >= set(texts(names)):
-            raise UnknownError
-        return self.changed(columns={name: self.columns[name] for name in names})
+        return self.changed(columns={name: self._values(name) for name in texts(names)})
 
     def other_rows(self) -> Table:
         """Some of its rows, or all of them in another order."""
         return self.changed(rows=replace(self.rows))
 
     def where(self, flags: Any) -> Table:
-        if type(flags) is not Column or flags._told.rows is not self.rows or flags._told.kind not in (Kind.BOOL, Kind.MAYBE):
+        if type(flags) is not Column or told(flags).rows is not self.rows or told(flags).kind not in (Kind.BOOL, Kind.MAYBE):
             raise UnknownError
         return self.other_rows()
 
     def holding(self, name: Hashable, value: Any) -> Table:
         """With a column more, or another one by this name."""
-        return self.changed(columns={**self.columns, name: Known(self._kind(value))})
+        return replace(self, columns={**self.columns, name: Values(self._kind_of(value))})
 
     def unkeyed(self) -> Table:
         """With the keys that its labels are as columns before the others."""
         keys = self.rows.keys
         if keys is None or not self.columns.keys().isdisjoint(keys):
             raise UnknownError
-        return self.changed(rows=Rows(counted=True), columns={**{key: Known(Kind.LOOSE, key) for key in keys}, **self.columns})
+        return self.changed(rows=Rows(counted=True), columns={**{key: Values(Kind.LOOSE, key) for key in keys}, **self.columns})
 
-    def _kind(self, value: Any) -> Kind:
+    def _kind_of(self, value: Any) -> Kind:
         if type(value) is Column:
-            if value._told.rows is not self.rows:
+            cells: Cells = told(value)
+            if cells.rows is not self.rows:
                 raise UnknownError
-            return value._told.kind
+            return cells.kind
         if type(value) not in ATOMS:
             raise UnknownError
         return kind_of_constant(value) if type(value) in (bool, int, float, str) else Kind.LOOSE
