@@ -16,8 +16,8 @@ _MEANS = frozenset(("mean", "std", "var", "median"))
 FUNCTIONS = _COUNTS | _MEANS | {"sum", "prod", "min", "max", "first", "last", "any", "all"}
 """What is known by name."""
 
-_OF_ANYTHING = frozenset(("count", "size", "first", "last"))
-"""What asks no code of the values."""
+_OF_ANYTHING = frozenset(("count", "size", "nunique", "first", "last"))
+"""What asks nothing of values but whether they are the same, or null."""
 
 
 class _Grouped(NamedTuple):
@@ -84,8 +84,8 @@ def _kind(told: _Grouped, name: Hashable, function: Any) -> Kind:
     """The kind of what a function makes of a column. Raises UnknownError if it is none of those that are known."""
     if type(function) is not str or function not in FUNCTIONS:
         raise UnknownError
-    kind = told.table.column(name).kind
-    if kind not in VALUES and function not in _OF_ANYTHING:
+    kind = told.table.kind(name, at_a_glance=function in _OF_ANYTHING)
+    if kind not in VALUES and function not in _OF_ANYTHING - {"nunique"}:
         raise UnknownError
     if function in _COUNTS:
         return Kind.INT

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from bigdebug.actors.cells import all_texts
 from bigdebug.actors.plain.standin import UnknownError
 
 _LOOKED_AT = 4_096
@@ -61,13 +62,7 @@ def kind_at_a_glance(array: Any) -> Kind:
 def kind_of(array: Any) -> Kind:
     """The same; of objects it is seen on all that they are texts and nulls, which takes 5 ms for a million. Whether these are of a class that is made of texts is seen on some."""
     found = kind_at_a_glance(array)
-    if found is not Kind.TEXT:
-        return found
-    try:
-        from pandas._libs.lib import is_string_array
-    except ImportError:  # it is pandas' own, and may be called otherwise some day
-        return Kind.OPAQUE
-    return Kind.TEXT if is_string_array(array, skipna=True) or not len(array) else Kind.OPAQUE
+    return found if found is not Kind.TEXT or all_texts(array) else Kind.OPAQUE
 
 
 def kind_of_constant(value: Any) -> Kind:

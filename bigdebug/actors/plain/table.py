@@ -47,6 +47,10 @@ class Table:
         found = self._values(name)
         return Cells(self.rows, found.kind, found.of, name=name)
 
+    def kind(self, name: Hashable, at_a_glance: bool = False) -> Kind:
+        found = self._values(name)
+        return found.kind_at_a_glance if at_a_glance else found.kind
+
     def is_input(self, name: Hashable, kinds: frozenset[Kind]) -> bool:
         """Whether a column is that of the input, and of such a kind."""
         found = self._values(name)
