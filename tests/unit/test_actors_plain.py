@@ -145,7 +145,7 @@ LINES = {
     "large integers": "return f.assign(n=f.n.where(f.on))", "integers by integers": "return f.assign(n=f.n // f.n)", "large integers of groups": "return f.assign(n=f.groupby('k').n.transform('max'))", "large integers of a dictionary": "return f.assign(a=f.k.map({'x': 2 ** 60}))",
     "times or texts": "return f[f.w.fillna('none') == '2020-01-01']", "times and parts": "return f.assign(a=f.w == f.t.str[0])", "dates of a dictionary": "return f.assign(a=f.k.map(DAYS))", "nulls as texts": "return f.assign(a=f.t.str[5].astype(str))",
     "nulls of texts as texts": "return f.assign(a=f.t.str.upper().astype(str))", "dates": "return f.assign(a=f.w.dt.date)", "flags that are numbers": "return f.loc[f.k.str.endswith('x', na=1)]", "a number of numpy": "return f if np.negative(1) > 0 else f.assign(v=f.v.cumsum())",
-    "the clock": "return f if DAY.now() < DAY else f.head(1)", "objects in an order": "return f.sort_values('any')", "labels of objects": "return f.set_index(['k', 'any'])", "a template": "return f if '{0.__class__}'.format(f) else f.head(1)",
+    "the clock": "return f if DAY.now() < DAY else f.head(1)", "objects in an order": "return f.sort_values('any')", "labels of objects": "return f.set_index(['k', 'any'])", "a codec": "return f.assign(a='é'.encode('ascii', 'mine'))", "a template": "return f if '{0.__class__}'.format(f) else f.head(1)",
     "columns by rows": "return f.loc[:, f.on]", "columns by an array": "return f.loc[:, np.where(f.v > 1, True, False)]", "a number for each row": "return f.assign(a=f.t.str.repeat([1, 2, 3, 4]))", "hours by their order": "return f.assign(a=f.w.dt.floor('h', 'infer'))",
     "parts of parts": "return f.assign(a=np.where(f.on, 'x', f.t.str[0] + f.t.str[0]))", "objects of groups": "return f.assign(a=f.groupby('k')['any'].transform('first') == 1)", "shorter floats filled": "return f.assign(a=f.short.fillna(0.1))", "shorter floats cut": "return f.assign(a=f.short.clip(0.1))",
     "all shorter floats": "return f.fillna(0.1)", "shorter floats beside": "return f.assign(a=np.where(f.on, f.short, 0.1)).fillna({'a': 0.1})", "endless": "n = 1\n    while n < 10:\n        n = n + 1\n    return f", "many": "return f.assign(a=MANY[3])", "deleted": "del f['v']\n    return f",
@@ -248,8 +248,15 @@ def test_who_follows_each_line_sees_no_line_that_is_not_called(home):
     assert len(lines) == alone == 1
 
 
+class Answering:
+    """Says something to whoever asks for anything."""
+
+    def __getattr__(self, name):
+        return "answer"
+
+
 @pytest.mark.parametrize("place", [(pd.DataFrame, "assign"), (pd.Series, "__gt__"), (pd.Series, "isna"), (np, "where"), (pd, "isna"), (pd.Series.str, "upper"), (pd.DataFrame, "__getitem__")])
-@pytest.mark.parametrize("other", [lambda *_, **__: None, Mock()])
+@pytest.mark.parametrize("other", [lambda *_, **__: None, Mock(), Answering()])
 def test_what_somebody_put_in_the_place_of_a_method_is_not_believed(monkeypatch, place, other):
     assert read(PLAIN["filter"])
     monkeypatch.setattr(*place, other)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import lru_cache
+from types import CodeType
 from typing import Any
 
 import numpy as np
@@ -54,7 +55,7 @@ def _places() -> Iterator[Place]:
 def _is_of(there: Any) -> bool:
     """Whether pandas or numpy made something: a function by its code, else by its class, or by the class that it is."""
     code = getattr(there, "__code__", None)
-    if code is not None:
+    if isinstance(code, CodeType):
         return any(f"/{package}/" in code.co_filename.replace("\\", "/") for package in ("pandas", "numpy"))
     if isinstance(there, property):
         return there.fget is not None and _is_of(there.fget)

@@ -33,9 +33,11 @@ def read(function: Callable[..., Any], arguments: Arguments, frame: Any, by: Ite
     """
     import pandas as pd
 
-    if type(frame) is not pd.DataFrame or type(function) is not FunctionType or arguments.before or watched() or not genuine():
+    if type(frame) is not pd.DataFrame or type(function) is not FunctionType or arguments.before or watched():
         return None
     try:
+        if not genuine():
+            return None
         groups, standing, constant = frozenset(by), Standing(module), Constants().of
         given = arguments.copied(((), constant(arguments.after), {name: constant(value) for name, value in arguments.named.items()}))
         result = given.call(standing.of(function), Frame(table_of(frame, groups)))

@@ -28,8 +28,8 @@ _NAMES: Mapping[str, Any] = {
 }
 """What it may find of Python's: of stand-ins, these ask what those say, or raise."""
 
-_HIDDEN = ("_", "gi_", "cr_", "tb_", "f_", "mro", "format")
-"""By such attributes one comes from a value to all that Python has; a template has them in its text."""
+_HIDDEN = ("_", "gi_", "cr_", "tb_", "f_", "mro", "format", "encode", "decode")
+"""By such attributes one comes from a value to all that Python has: a template has them in its text, and codecs call who handles their errors."""
 
 _NOTHING = object()
 
