@@ -373,6 +373,7 @@ def test_a_profile_that_the_user_sets_stays(home):
     assert sys.getprofile() is None
 
 
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # what comes in a callback of weakref, Python keeps
 def test_an_alarm_is_the_programs_wherever_it_comes(home):
     """It comes while a function is read, and while pandas is heard: nobody listens behind it, and the next step is what it is."""
     frame = pd.DataFrame({"k": TEXTS, "v": range(len(TEXTS))})

@@ -133,19 +133,21 @@ def frame_of(rows, shuffled, full):
     return frame.sample(frac=1, random_state=1) if shuffled else frame
 
 
-def said(value):
-    """What a cell holds, as a text: numbers are the same as floats, where they are the same, and nulls as nulls."""
+def said(value, exact):
+    """What a cell holds, as a text: numbers are the same as floats, where they are the same, and nulls as nulls. Not ``exact``: floats to six digits, for a sum may have been rounded to 32 bits."""
     if value is None or value is pd.NaT or (isinstance(value, (float, np.floating)) and np.isnan(value)):
         return "null"
     if isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, (bool, np.bool_)):
-        return str(int(value)) if np.isfinite(value) and value == int(value) else repr(float(value))
+        if np.isfinite(value) and value == int(value) and (exact or isinstance(value, (int, np.integer)) or abs(value) < 1e6):
+            return str(int(value))
+        return repr(float(value)) if exact else f"{float(value):.6g}"
     return f"{type(value).__name__} {value}" if isinstance(value, str) else str(value)
 
 
-def rows_of(result, labels=True):
+def rows_of(result, labels):
     table = result.to_frame("value") if result.ndim == 1 else result
     table = table.astype(object)
-    return [(said(label) if labels else "", *map(said, row)) for label, row in zip(table.index, table.itertuples(index=False))]
+    return [(said(label, labels) if labels else "", *(said(cell, labels) for cell in row)) for label, row in zip(table.index, table.itertuples(index=False))]
 
 
 def called(function, frame):

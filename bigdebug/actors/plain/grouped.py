@@ -13,7 +13,8 @@ from bigdebug.actors.plain.table import Table, Values
 
 _COUNTS = frozenset(("count", "size", "nunique"))
 _MEANS = frozenset(("mean", "std", "var", "median"))
-FUNCTIONS = _COUNTS | _MEANS | {"sum", "prod", "min", "max", "first", "last", "any", "all"}
+_OF_ONE = frozenset(("min", "max", "first", "last"))
+FUNCTIONS = _COUNTS | _MEANS | _OF_ONE | {"sum", "prod", "any", "all"}
 """What is known by name."""
 
 _OF_ANYTHING = frozenset(("count", "size", "nunique", "first", "last"))
@@ -91,8 +92,10 @@ def _kind(told: _Grouped, name: Hashable, function: Any) -> Kind:
         return Kind.INT
     if kind not in NUMBERS:
         return Kind.LOOSE if kind in VALUES else Kind.OPAQUE
+    if kind is Kind.SHORT and function not in _OF_ONE:
+        return Kind.LOOSE  # of 64 bits where that of some group would not fit in less
     if function in _MEANS:
-        return Kind.SHORT if kind is Kind.SHORT else Kind.FLOAT
+        return Kind.FLOAT
     if function in ("any", "all"):
         return Kind.BOOL
     return kind if kind is not Kind.BOOL else Kind.LOOSE
