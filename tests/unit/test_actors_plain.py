@@ -140,7 +140,7 @@ TRIED = {
 LINES = {
     "of the caller in place": "n = f['n']; n *= -1; return f", "flags in place": "on = f['on']; on &= f.v > 2; return f[on]", "of a copy in place": "g = f.copy(); n = g['n']; n //= 2; return g.groupby('n').v.sum()",
     "keys that a function of assign sets": "def helper(g):\n        g['k'] = 'x'\n        return g.v\n    return f.copy().assign(a=helper).groupby('k').a.sum()",
-    "loc before": "g = f.copy(); at = g.loc; g['k'] = 'x'; return at[g.v > 0].groupby('k').v.sum()", "groups before": "g = f.copy(); by = g.groupby('k'); g['n'] = g.t.str.len(); return by.n.max()",
+    "loc before": "g = f.copy(); at = g.loc; g['k'] = 'x'; return at[g.v > 0].groupby('k').v.sum()", "groups before": "g = f.copy(); by = g.groupby('k'); g['n'] = g.t.str.len(); return by.n.max()", "a column of groups before": "g = f.copy(); by = g.groupby('k').n; g['n'] = g.t.str.len(); return by.max()",
     "ties of finer groups": "return f.groupby(['k', 'n'], as_index=False).agg(c=('v', 'sum')).sort_values('c').groupby('k').agg(n=('n', 'first'))", "ties of labels": "return f.set_index('n').sort_values('v').groupby('k').t.first()",
     "large integers": "return f.assign(n=f.n.where(f.on))", "integers by integers": "return f.assign(n=f.n // f.n)", "large integers of groups": "return f.assign(n=f.groupby('k').n.transform('max'))", "large integers of a dictionary": "return f.assign(a=f.k.map({'x': 2 ** 60}))",
     "times or texts": "return f[f.w.fillna('none') == '2020-01-01']", "times and parts": "return f.assign(a=f.w == f.t.str[0])", "dates of a dictionary": "return f.assign(a=f.k.map(DAYS))", "nulls as texts": "return f.assign(a=f.t.str[5].astype(str))",
@@ -383,16 +383,19 @@ def test_an_alarm_is_the_programs_wherever_it_comes(home):
     def ring(*_):
         raise TimeoutError("an alarm")
 
+    def rung(seconds):
+        try:
+            signal.setitimer(signal.ITIMER_REAL, seconds)
+            step(frame)
+            signal.setitimer(signal.ITIMER_REAL, 0)
+        except TimeoutError:
+            return True
+        return False
+
     before, rang = signal.signal(signal.SIGALRM, ring), 0
     try:
         for number in range(40):
-            try:
-                signal.setitimer(signal.ITIMER_REAL, 0.0004 * (1 + number))
-                step(frame)
-            except TimeoutError:
-                rang += 1
-            finally:
-                signal.setitimer(signal.ITIMER_REAL, 0)
+            rang += rung(0.0004 * (1 + number))
             assert sys.getprofile() is None
     finally:
         signal.signal(signal.SIGALRM, before)

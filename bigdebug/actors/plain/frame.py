@@ -12,7 +12,7 @@ from bigdebug.actors.plain.computed import filled
 from bigdebug.actors.plain.grouped import Groups
 from bigdebug.actors.plain.kinds import VALUES, Kind
 from bigdebug.actors.plain.standin import ATOMS, StandIn, UnknownError, constant, texts
-from bigdebug.actors.plain.table import Table, Values
+from bigdebug.actors.plain.table import Seen, Table, Values
 
 
 def table_of(frame: Any, by: frozenset[Hashable]) -> Table:
@@ -37,7 +37,7 @@ class Frame(StandIn):
     def __setitem__(self, key: Any, value: Any) -> None:
         if not self._told.own or type(key) is not str:
             raise UnknownError
-        self._is_now(self._told.holding(key, value))
+        object.__setattr__(self, "_told", self._told.holding(key, value))
 
     def __getattr__(self, name: str) -> Any:
         import pandas as pd
@@ -48,7 +48,7 @@ class Frame(StandIn):
 
     @property
     def loc(self) -> _Located:
-        return _Located(self._seen())
+        return _Located(Seen(self, self._told))
 
     def copy(self) -> Frame:
         return Frame(self._told.changed())
@@ -105,26 +105,19 @@ class Frame(StandIn):
         constant((sort, observed, dropna, group_keys))
         if type(as_index) is not bool:
             raise UnknownError
-        return Groups.of(self._seen(), texts(by), as_index)
-
-    def _seen(self) -> Table:
-        """What is known of it, for what looks at it from now on: set another column, and that would see it."""
-        self._is_now(Table(self._told.rows, self._told.columns, self._told.by, self._told.stands, own=False))
-        return self._told
-
-    def _is_now(self, told: Table) -> None:
-        object.__setattr__(self, "_told", told)
+        return Groups.of(self, texts(by), as_index)
 
 
 class _Located(StandIn):
     """Stands for ``DataFrame.loc``."""
 
     __slots__ = ()
-    _told: Table
+    _told: Seen
 
     def __getitem__(self, key: Any) -> Any:
         which, names = key if type(key) is tuple and len(key) == 2 else (key, None)
-        found = self._told if type(which) is slice and which == slice(None) and names is not None else self._told.where(which)
+        table = self._told.table
+        found = table if type(which) is slice and which == slice(None) and names is not None else table.where(which)
         if names is None:
             return Frame(found)
         return Column(found.column(names)) if type(names) is str else Frame(found.some(names))

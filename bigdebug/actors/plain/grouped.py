@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 from bigdebug.actors.plain.column import Cells, Column, Rows
 from bigdebug.actors.plain.kinds import FLOATS, NUMBERS, VALUES, Kind
-from bigdebug.actors.plain.standin import StandIn, UnknownError, constant, texts
-from bigdebug.actors.plain.table import Table, Values
+from bigdebug.actors.plain.standin import StandIn, UnknownError, constant, texts, told
+from bigdebug.actors.plain.table import Seen, Table, Values
 
 _COUNTS = frozenset(("count", "size", "nunique"))
 _MEANS = frozenset(("mean", "std", "var", "median"))
@@ -22,11 +22,15 @@ _OF_ANYTHING = frozenset(("count", "size", "nunique", "first", "last"))
 
 
 class _Grouped(NamedTuple):
-    table: Table
+    seen: Seen
     keys: tuple[Hashable, ...]
     as_index: bool
     chosen: Any = None
     """The columns that were taken: a name, or a list of some. None: all but the keys."""
+
+    @property
+    def table(self) -> Table:
+        return self.seen.table
 
 
 class Groups(StandIn):
@@ -36,11 +40,12 @@ class Groups(StandIn):
     _told: _Grouped
 
     @classmethod
-    def of(cls, table: Table, keys: Sequence[str], as_index: bool) -> Groups:
+    def of(cls, frame: StandIn, keys: Sequence[str], as_index: bool) -> Groups:
         """Raises UnknownError where rows of several of the groups that were promised would come together."""
+        table: Table = told(frame)
         if not table.by or not table.by.issubset(keys) or not all(table.is_input(key, VALUES) for key in keys):
             raise UnknownError
-        return cls(_Grouped(table, tuple(keys), as_index))
+        return cls(_Grouped(Seen(frame, table), tuple(keys), as_index))
 
     def __getitem__(self, key: Any) -> Groups:
         if self._told.chosen is not None or not set(texts(key)) <= self._told.table.columns.keys() - set(self._told.keys):
@@ -81,11 +86,11 @@ class Groups(StandIn):
         return Column(Cells(self._told.table.rows, Kind.COUNT if func in _COUNTS else kind))
 
 
-def _kind(told: _Grouped, name: Hashable, function: Any) -> Kind:
+def _kind(groups: _Grouped, name: Hashable, function: Any) -> Kind:
     """The kind of what a function makes of a column. Raises UnknownError if it is none of those that are known."""
     if type(function) is not str or function not in FUNCTIONS:
         raise UnknownError
-    kind = told.table.kind(name, at_a_glance=function in _OF_ANYTHING)
+    kind = groups.table.kind(name, at_a_glance=function in _OF_ANYTHING)
     if kind not in VALUES and function not in _OF_ANYTHING - {"nunique"}:
         raise UnknownError
     if function in _COUNTS:
@@ -101,48 +106,48 @@ def _kind(told: _Grouped, name: Hashable, function: Any) -> Kind:
     return kind if kind is not Kind.BOOL else Kind.LOOSE
 
 
-def _of_each(told: _Grouped, function: str, numeric_only: Any = False) -> Any:
+def _of_each(groups: _Grouped, function: str, numeric_only: Any = False) -> Any:
     """What a function makes of each column."""
     constant(numeric_only)
     if function == "size":
-        if told.chosen is not None or not told.as_index:
+        if groups.chosen is not None or not groups.as_index:
             raise UnknownError
-        return _column(told, Kind.INT, 0)
-    if type(told.chosen) is str and told.as_index:
-        return _column(told, _kind(told, told.chosen, function), told.chosen)
-    names = [name for name in told.table.columns if name not in told.keys] if told.chosen is None else texts(told.chosen)
+        return _column(groups, Kind.INT, 0)
+    if type(groups.chosen) is str and groups.as_index:
+        return _column(groups, _kind(groups, groups.chosen, function), groups.chosen)
+    names = [name for name in groups.table.columns if name not in groups.keys] if groups.chosen is None else texts(groups.chosen)
     if numeric_only:
-        names = [name for name in names if told.table.columns[name].kind in NUMBERS]
-    return _frame(told, {name: (name, function) for name in names})
+        names = [name for name in names if groups.table.columns[name].kind in NUMBERS]
+    return _frame(groups, {name: (name, function) for name in names})
 
 
-def _named(told: _Grouped, named: dict[str, Any]) -> Any:
+def _named(groups: _Grouped, named: dict[str, Any]) -> Any:
     """What functions make of columns, by new names."""
-    if type(told.chosen) is str:
-        named = {name: (told.chosen, each) for name, each in named.items()}
-    elif told.chosen is not None:
+    if type(groups.chosen) is str:
+        named = {name: (groups.chosen, each) for name, each in named.items()}
+    elif groups.chosen is not None:
         raise UnknownError
     if not named or any(type(each) is not tuple or len(each) != 2 for each in named.values()):
         raise UnknownError
-    return _frame(told, named)
+    return _frame(groups, named)
 
 
-def _column(told: _Grouped, kind: Kind, name: Hashable) -> Column:
+def _column(groups: _Grouped, kind: Kind, name: Hashable) -> Column:
     """A column of what is made of groups, whose labels are their keys."""
-    rows = Rows(keys=told.keys)
+    rows = Rows(keys=groups.keys)
 
     def framed(called: Hashable) -> Any:
-        return told.table.stands(told.table.changed(rows=rows, columns={called: Values(kind)}).unkeyed())
+        return groups.table.stands(groups.table.changed(rows=rows, columns={called: Values(kind)}).unkeyed())
 
     return Column(Cells(rows, kind, name=name, framed=framed))
 
 
-def _frame(told: _Grouped, made: dict[Any, tuple[Any, Any]]) -> Any:
+def _frame(groups: _Grouped, made: dict[Any, tuple[Any, Any]]) -> Any:
     """A frame of these columns, each what a function makes of one; the keys are its labels, or columns besides."""
-    if not made.keys().isdisjoint(told.keys):
+    if not made.keys().isdisjoint(groups.keys):
         raise UnknownError
-    columns = {name: Values(_kind(told, *each)) for name, each in made.items()}
-    if told.as_index:
-        return told.table.stands(told.table.changed(rows=Rows(keys=told.keys), columns=columns))
-    keys = {key: told.table.columns[key] for key in told.keys}
-    return told.table.stands(told.table.changed(rows=Rows(counted=True), columns={**keys, **columns}))
+    columns = {name: Values(_kind(groups, *each)) for name, each in made.items()}
+    if groups.as_index:
+        return groups.table.stands(groups.table.changed(rows=Rows(keys=groups.keys), columns=columns))
+    keys = {key: groups.table.columns[key] for key in groups.keys}
+    return groups.table.stands(groups.table.changed(rows=Rows(counted=True), columns={**keys, **columns}))

@@ -9,7 +9,7 @@ from typing import Any
 
 from bigdebug.actors.plain.column import Cells, Column, Rows
 from bigdebug.actors.plain.kinds import Kind, kind_at_a_glance, kind_of, kind_of_constant
-from bigdebug.actors.plain.standin import ATOMS, UnknownError, texts, told
+from bigdebug.actors.plain.standin import ATOMS, StandIn, UnknownError, texts, told
 
 
 class Values:
@@ -41,7 +41,7 @@ class Table:
     stands: Callable[[Table], Any]
     """What gives its stand-in."""
     own: bool = True
-    """Whether the function made it, and may change it: the frame that it was given is its caller's, and through what was taken of another one it would be seen."""
+    """Whether the function made it, and may change it: the frame that it was given is its caller's."""
 
     def column(self, name: Hashable) -> Cells:
         found = self._values(name)
@@ -98,3 +98,19 @@ class Table:
         if type(value) not in ATOMS:
             raise UnknownError
         return kind_of_constant(value) if type(value) in (bool, int, float, str) else Kind.LOOSE
+
+
+@dataclass(frozen=True)
+class Seen:
+    """A frame that something looks at: some of that sees what is set of the frame later, and some does not."""
+
+    frame: StandIn
+    as_it_was: Table
+
+    @property
+    def table(self) -> Table:
+        """Raises UnknownError where the frame is another one by now."""
+        now: Table = told(self.frame)
+        if now is not self.as_it_was:
+            raise UnknownError
+        return now
