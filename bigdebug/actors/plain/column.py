@@ -44,7 +44,7 @@ class Cells:
     """What gives a frame of it, by this name, with the keys of its groups besides; None where that is not known."""
 
 
-class Column(StandIn):
+class ColumnStandIn(StandIn):
     """Stands for ``pandas.Series``, and for arrays of numpy that are as long."""
 
     __slots__ = ()
@@ -52,64 +52,64 @@ class Column(StandIn):
 
     # ---- operators --------------------------------------------------------------------------------------------
 
-    def __add__(self, other: Any) -> Column:
+    def __add__(self, other: Any) -> ColumnStandIn:
         return combined(computed.total, self, other)
 
-    def __radd__(self, other: Any) -> Column:
+    def __radd__(self, other: Any) -> ColumnStandIn:
         return combined(computed.total, other, self)
 
-    def __sub__(self, other: Any) -> Column:
+    def __sub__(self, other: Any) -> ColumnStandIn:
         return combined(computed.product, self, other)
 
-    def __rsub__(self, other: Any) -> Column:
+    def __rsub__(self, other: Any) -> ColumnStandIn:
         return combined(computed.product, other, self)
 
-    def __mul__(self, other: Any) -> Column:
+    def __mul__(self, other: Any) -> ColumnStandIn:
         return combined(computed.product, self, other)
 
-    def __rmul__(self, other: Any) -> Column:
+    def __rmul__(self, other: Any) -> ColumnStandIn:
         return combined(computed.product, other, self)
 
-    def __truediv__(self, other: Any) -> Column:
+    def __truediv__(self, other: Any) -> ColumnStandIn:
         return combined(computed.quotient, self, other)
 
-    def __rtruediv__(self, other: Any) -> Column:
+    def __rtruediv__(self, other: Any) -> ColumnStandIn:
         return combined(computed.quotient, other, self)
 
-    def __floordiv__(self, other: Any) -> Column:
+    def __floordiv__(self, other: Any) -> ColumnStandIn:
         return combined(computed.integral(type(other) is int and other != 0), self, other)
 
-    def __mod__(self, other: Any) -> Column:
+    def __mod__(self, other: Any) -> ColumnStandIn:
         return combined(computed.integral(type(other) is int and other != 0), self, other)
 
-    def __pow__(self, other: Any) -> Column:
+    def __pow__(self, other: Any) -> ColumnStandIn:
         return combined(computed.integral(type(other) is int and other >= 0), self, other)
 
-    def __eq__(self, other: object) -> Column:  # type: ignore[override]
+    def __eq__(self, other: object) -> ColumnStandIn:  # type: ignore[override]
         return combined(computed.compared, self, other)
 
-    def __ne__(self, other: object) -> Column:  # type: ignore[override]
+    def __ne__(self, other: object) -> ColumnStandIn:  # type: ignore[override]
         return combined(computed.compared, self, other)
 
-    def __lt__(self, other: Any) -> Column:
+    def __lt__(self, other: Any) -> ColumnStandIn:
         return combined(computed.compared, self, other)
 
     __le__ = __gt__ = __ge__ = __lt__
 
-    def __and__(self, other: Any) -> Column:
+    def __and__(self, other: Any) -> ColumnStandIn:
         return combined(computed.both, self, other)
 
     __rand__ = __or__ = __ror__ = __xor__ = __rxor__ = __and__
 
-    def __invert__(self) -> Column:
+    def __invert__(self) -> ColumnStandIn:
         return made(self, computed.inverted(self._told.kind))
 
-    def __neg__(self) -> Column:
+    def __neg__(self) -> ColumnStandIn:
         return made(self, computed.rounded(self._told.kind))
 
     __pos__ = __abs__ = __neg__
 
-    def __round__(self, decimals: Any = 0) -> Column:
+    def __round__(self, decimals: Any = 0) -> ColumnStandIn:
         return self.round(decimals)
 
     def __hash__(self) -> int:
@@ -125,57 +125,54 @@ class Column(StandIn):
     def dt(self) -> Times:
         return Times(self._told.kind, partial(made, self))
 
-    def isna(self) -> Column:
+    def isna(self) -> ColumnStandIn:
         return made(self, Kind.BOOL)
 
     notna = isnull = notnull = isna
 
-    def isin(self, values: Any) -> Column:
+    def isin(self, values: Any) -> ColumnStandIn:
         if not isinstance(values, (list, tuple, set, frozenset)):
             raise UnknownError
         return made(self, computed.among(self._told.kind, values))
 
-    def between(self, left: Any, right: Any, inclusive: Any = "both") -> Column:
+    def between(self, left: Any, right: Any, inclusive: Any = "both") -> ColumnStandIn:
         constant(inclusive)
         return combined(computed.both, self >= left, self <= right)
 
-    def abs(self) -> Column:
+    def abs(self) -> ColumnStandIn:
         return abs(self)
 
-    def copy(self) -> Column:
+    def copy(self) -> ColumnStandIn:
         return self
 
-    def round(self, decimals: Any = 0) -> Column:
+    def round(self, decimals: Any = 0) -> ColumnStandIn:
         constant(decimals)
         return made(self, computed.rounded(self._told.kind))
 
-    def clip(self, lower: Any = None, upper: Any = None) -> Column:
-        kinds = [computed.filled(self._told.kind, each) for each in (lower, upper) if each is not None]
-        if self._told.kind not in (Kind.INT, Kind.FLOAT) or (self._told.kind is Kind.INT and not {type(lower), type(upper)} <= {int, type(None)}):
-            raise UnknownError
-        return made(self, [*kinds, self._told.kind][0])
+    def clip(self, lower: Any = None, upper: Any = None) -> ColumnStandIn:
+        return made(self, computed.cut(self._told.kind, [each for each in (lower, upper) if each is not None]))
 
-    def fillna(self, value: Any) -> Column:
+    def fillna(self, value: Any) -> ColumnStandIn:
         return made(self, computed.filled(self._told.kind, value))
 
-    def astype(self, dtype: Any) -> Column:
+    def astype(self, dtype: Any) -> ColumnStandIn:
         return made(self, computed.converted(dtype, self._told.kind, self._told.of is not None))
 
-    def where(self, cond: Any, other: Any = None) -> Column:
+    def where(self, cond: Any, other: Any = None) -> ColumnStandIn:
         """What is put in the place of others is of the same kind, or one value that is."""
-        if type(cond) is not Column or cond._told.kind is not Kind.BOOL or (type(other) is Column and other._told.kind not in (Kind.FLOAT, Kind.TEXT)):
+        if type(cond) is not ColumnStandIn or cond._told.kind is not Kind.BOOL or (type(other) is ColumnStandIn and other._told.kind not in (Kind.FLOAT, Kind.TEXT)):
             raise UnknownError
         return combined(computed.chosen, self, cond, *([] if other is None else [other]))
 
     mask = where
 
-    def map(self, arg: Any) -> Column:
+    def map(self, arg: Any) -> ColumnStandIn:
         if not isinstance(arg, dict):
             raise UnknownError
         return made(self, computed.mapped(self._told.kind, constant(arg)))
 
-    def rename(self, index: Any) -> Column:
-        return Column(replace(self._told, name=texts(index)[0]))
+    def rename(self, index: Any) -> ColumnStandIn:
+        return ColumnStandIn(replace(self._told, name=texts(index)[0]))
 
     def reset_index(self, *, name: Any = None) -> Any:
         framed = self._told.framed
@@ -184,16 +181,16 @@ class Column(StandIn):
         return framed(self._told.name if name is None else texts(name)[0])
 
 
-def made(column: Column, kind: Kind) -> Column:
+def made(column: ColumnStandIn, kind: Kind) -> ColumnStandIn:
     """A column of the same rows, made cell by cell of this one."""
-    return Column(replace(told(column), kind=kind, of=None, name=None, framed=None))
+    return ColumnStandIn(replace(told(column), kind=kind, of=None, name=None, framed=None))
 
 
-def combined(kinds: Callable[..., Kind], *operands: Any) -> Column:
+def combined(kinds: Callable[..., Kind], *operands: Any) -> ColumnStandIn:
     """What is made cell by cell of columns of the same rows, and of constants. ``kinds`` says of which kind it is."""
-    columns = [told(each) for each in operands if type(each) is Column]
+    columns = [told(each) for each in operands if type(each) is ColumnStandIn]
     if not columns or any(each.rows is not columns[0].rows for each in columns):
         raise UnknownError
     known = {each.kind for each in columns}
-    kind = kinds(*(told(each).kind if type(each) is Column else computed.kind_beside(known, each) for each in operands))
-    return Column(Cells(columns[0].rows, kind, labelled=any(each.labelled for each in columns)))
+    kind = kinds(*(told(each).kind if type(each) is ColumnStandIn else computed.kind_beside(known, each) for each in operands))
+    return ColumnStandIn(Cells(columns[0].rows, kind, labelled=any(each.labelled for each in columns)))

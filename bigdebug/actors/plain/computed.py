@@ -30,7 +30,7 @@ def kind_beside(columns: Collection[Kind], value: Any) -> Kind:
 def filled(kind: Kind, value: Any) -> Kind:
     """The kind of what has a constant in the place of nulls. Raises UnknownError."""
     given = kind_of_constant(value)
-    if kind in (Kind.BOOL, Kind.INT, Kind.OPAQUE) or (kind is Kind.FLOAT and given in NUMBERS) or (kind is Kind.MAYBE and given is Kind.BOOL):
+    if kind in (Kind.BOOL, Kind.INT, Kind.OPAQUE) or (kind is Kind.FLOAT and given in (Kind.INT, Kind.FLOAT)) or (kind is Kind.MAYBE and given is Kind.BOOL):
         return kind
     if kind is Kind.SHORT and given is Kind.INT and abs(value) <= _EXACT_SHORT:
         return kind
@@ -122,6 +122,14 @@ def both(one: Kind, other: Kind) -> Kind:
     if not {one, other} <= {Kind.BOOL, Kind.MAYBE}:
         raise UnknownError
     return Kind.MAYBE if Kind.MAYBE in (one, other) else Kind.BOOL
+
+
+def cut(kind: Kind, bounds: Collection[Any]) -> Kind:
+    """Numbers that are not beyond constants of their kind."""
+    wanted = {Kind.INT: {Kind.INT}, Kind.FLOAT: {Kind.INT, Kind.FLOAT}}.get(kind)
+    if wanted is None or not wanted.issuperset(map(kind_of_constant, bounds)):
+        raise UnknownError
+    return kind
 
 
 def inverted(kind: Kind) -> Kind:

@@ -7,9 +7,9 @@ from types import FunctionType
 from typing import Any
 
 from bigdebug.actors.bare import arrays_of
-from bigdebug.actors.plain.column import Column, Rows
+from bigdebug.actors.plain.column import ColumnStandIn, Rows
 from bigdebug.actors.plain.computed import filled
-from bigdebug.actors.plain.grouped import Groups
+from bigdebug.actors.plain.grouped import GroupsStandIn
 from bigdebug.actors.plain.kinds import VALUES, Kind
 from bigdebug.actors.plain.standin import ATOMS, StandIn, UnknownError, constant, texts
 from bigdebug.actors.plain.table import Seen, Table, Values
@@ -20,10 +20,10 @@ def table_of(frame: Any, by: frozenset[Hashable]) -> Table:
     if frame.columns.nlevels > 1 or not frame.columns.is_unique or frame.attrs or not set(frame.columns).isdisjoint(vars(frame)):
         raise UnknownError
     columns = {name: Values(None, name, array) for name, array in zip(frame.columns, arrays_of(frame))}
-    return Table(Rows(), columns, by, Frame, own=False)
+    return Table(Rows(), columns, by, FrameStandIn, own=False)
 
 
-class Frame(StandIn):
+class FrameStandIn(StandIn):
     """Stands for ``pandas.DataFrame``."""
 
     __slots__ = ()
@@ -31,8 +31,8 @@ class Frame(StandIn):
 
     def __getitem__(self, key: Any) -> Any:
         if type(key) in ATOMS:
-            return Column(self._told.column(key))
-        return Frame(self._told.some(key) if isinstance(key, list) else self._told.where(key))
+            return ColumnStandIn(self._told.column(key))
+        return FrameStandIn(self._told.some(key) if isinstance(key, list) else self._told.where(key))
 
     def __setitem__(self, key: Any, value: Any) -> None:
         if not self._told.own or type(key) is not str:
@@ -50,62 +50,62 @@ class Frame(StandIn):
     def loc(self) -> _Located:
         return _Located(Seen(self, self._told))
 
-    def copy(self) -> Frame:
-        return Frame(self._told.changed())
+    def copy(self) -> FrameStandIn:
+        return FrameStandIn(self._told.changed())
 
-    def assign(self, **columns: Any) -> Frame:
+    def assign(self, **columns: Any) -> FrameStandIn:
         """A function is given the very frame that is made, and may set columns of it."""
         made = self.copy()
         for name, value in columns.items():
             made[name] = value(made) if type(value) is FunctionType else value
         return made
 
-    def drop(self, labels: Any = None, *, axis: Any = 0, columns: Any = None) -> Frame:
+    def drop(self, labels: Any = None, *, axis: Any = 0, columns: Any = None) -> FrameStandIn:
         dropped = texts(labels if columns is None and axis in (1, "columns") else columns)
-        return Frame(self._told.changed(columns={name: each for name, each in self._told.columns.items() if name not in dropped}))
+        return FrameStandIn(self._told.changed(columns={name: each for name, each in self._told.columns.items() if name not in dropped}))
 
-    def rename(self, *, columns: Any) -> Frame:
+    def rename(self, *, columns: Any) -> FrameStandIn:
         names = {name: columns.get(name, name) for name in self._told.columns} if isinstance(columns, dict) and constant(columns) else {}
         if not names or len(set(names.values())) < len(names):
             raise UnknownError
-        return Frame(self._told.changed(columns={names[name]: each for name, each in self._told.columns.items()}))
+        return FrameStandIn(self._told.changed(columns={names[name]: each for name, each in self._told.columns.items()}))
 
-    def dropna(self, *, how: Any = "any", subset: Any = None) -> Frame:
+    def dropna(self, *, how: Any = "any", subset: Any = None) -> FrameStandIn:
         constant((how, subset))
-        return Frame(self._told.other_rows())
+        return FrameStandIn(self._told.other_rows())
 
-    def sort_values(self, by: Any, *, ascending: Any = True, kind: Any = "quicksort", na_position: Any = "last") -> Frame:
+    def sort_values(self, by: Any, *, ascending: Any = True, kind: Any = "quicksort", na_position: Any = "last") -> FrameStandIn:
         """Which of equal rows comes first hangs on all rows, unless it is told otherwise: nothing is known of groups then, whose first row may be another one."""
         constant((ascending, na_position))
         if not {each.kind for each in self._told.some(by).columns.values()} <= VALUES | {Kind.COUNT}:
             raise UnknownError
         found = self._told.other_rows()
-        return Frame(found if kind in ("stable", "mergesort") else found.changed(by=frozenset()))
+        return FrameStandIn(found if kind in ("stable", "mergesort") else found.changed(by=frozenset()))
 
-    def fillna(self, value: Any) -> Frame:
+    def fillna(self, value: Any) -> FrameStandIn:
         values = value if isinstance(value, dict) else dict.fromkeys(self._told.columns, value)
         changed = {name: Values(filled(each.kind, values[name])) for name, each in self._told.columns.items() if name in values}
-        return Frame(self._told.changed(columns={**self._told.columns, **changed}))
+        return FrameStandIn(self._told.changed(columns={**self._told.columns, **changed}))
 
-    def astype(self, dtype: Any) -> Frame:
+    def astype(self, dtype: Any) -> FrameStandIn:
         if not isinstance(dtype, dict):
             raise UnknownError
-        return self.assign(**{name: Column(self._told.column(name)).astype(each) for name, each in dtype.items()})
+        return self.assign(**{name: ColumnStandIn(self._told.column(name)).astype(each) for name, each in dtype.items()})
 
-    def set_index(self, keys: Any) -> Frame:
+    def set_index(self, keys: Any) -> FrameStandIn:
         names = tuple(texts(keys))
         if not all(self._told.is_input(name, VALUES) for name in names):
             raise UnknownError
-        return Frame(self._told.changed(rows=Rows(keys=names), columns={name: each for name, each in self._told.columns.items() if name not in names}))
+        return FrameStandIn(self._told.changed(rows=Rows(keys=names), columns={name: each for name, each in self._told.columns.items() if name not in names}))
 
-    def reset_index(self) -> Frame:
-        return Frame(self._told.unkeyed())
+    def reset_index(self) -> FrameStandIn:
+        return FrameStandIn(self._told.unkeyed())
 
-    def groupby(self, by: Any, *, as_index: Any = True, sort: Any = True, observed: Any = True, dropna: Any = True, group_keys: Any = True) -> Groups:
+    def groupby(self, by: Any, *, as_index: Any = True, sort: Any = True, observed: Any = True, dropna: Any = True, group_keys: Any = True) -> GroupsStandIn:
         constant((sort, observed, dropna, group_keys))
         if type(as_index) is not bool:
             raise UnknownError
-        return Groups.of(self, texts(by), as_index)
+        return GroupsStandIn.of(self, texts(by), as_index)
 
 
 class _Located(StandIn):
@@ -119,5 +119,5 @@ class _Located(StandIn):
         table = self._told.table
         found = table if type(which) is slice and which == slice(None) and names is not None else table.where(which)
         if names is None:
-            return Frame(found)
-        return Column(found.column(names)) if type(names) is str else Frame(found.some(names))
+            return FrameStandIn(found)
+        return ColumnStandIn(found.column(names)) if type(names) is str else FrameStandIn(found.some(names))

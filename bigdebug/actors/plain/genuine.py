@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from bigdebug.actors.plain.accessors import TEXT_METHODS, TIME_METHODS, TIME_PARTS
-from bigdebug.actors.plain.column import Column
-from bigdebug.actors.plain.frame import Frame
-from bigdebug.actors.plain.grouped import FUNCTIONS, Groups
+from bigdebug.actors.plain.column import ColumnStandIn
+from bigdebug.actors.plain.frame import FrameStandIn
+from bigdebug.actors.plain.grouped import FUNCTIONS, GroupsStandIn
 from bigdebug.actors.plain.modules import NUMPY, PANDAS
 
 _OPERATORS = tuple(f"__{name}__" for name in (
@@ -40,12 +40,12 @@ def _places() -> Iterator[Place]:
     from pandas.core.groupby import DataFrameGroupBy, SeriesGroupBy
     from pandas.core.indexing import _LocIndexer
 
-    for owner, stands in ((pd.DataFrame, Frame), (pd.Series, Column)):
+    for owner, stands in ((pd.DataFrame, FrameStandIn), (pd.Series, ColumnStandIn)):
         for name in (*(name for name in vars(stands) if not name.startswith("_")), *_OPERATORS, "__getitem__", "__setitem__", "__getattr__"):
             yield owner, name
     yield _LocIndexer, "__getitem__"
     for owner in (DataFrameGroupBy, SeriesGroupBy):
-        for name in (*FUNCTIONS, *(vars(Groups).keys() & {"agg", "aggregate", "transform"}), "__getitem__", "__getattr__"):
+        for name in (*FUNCTIONS, *(vars(GroupsStandIn).keys() & {"agg", "aggregate", "transform"}), "__getitem__", "__getattr__"):
             yield owner, name
     for owner, names in ((pd.Series.str, TEXT_METHODS), (pd.Series.str, ("__getitem__",)), (pd.Series.dt, TIME_PARTS | TIME_METHODS), (np, NUMPY.keys() - {"nan"}), (pd, PANDAS)):
         for name in names:

@@ -1,4 +1,4 @@
-"""Groups: stand-ins for what ``groupby`` gives. What they make of a group is made of its rows alone."""
+"""GroupsStandIn: stand-ins for what ``groupby`` gives. What they make of a group is made of its rows alone."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Hashable, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
-from bigdebug.actors.plain.column import Cells, Column, Rows
+from bigdebug.actors.plain.column import Cells, ColumnStandIn, Rows
 from bigdebug.actors.plain.kinds import FLOATS, NUMBERS, VALUES, Kind
 from bigdebug.actors.plain.standin import StandIn, UnknownError, constant, texts, told
 from bigdebug.actors.plain.table import Seen, Table, Values
@@ -33,24 +33,24 @@ class _Grouped(NamedTuple):
         return self.seen.table
 
 
-class Groups(StandIn):
+class GroupsStandIn(StandIn):
     """Stands for ``DataFrameGroupBy`` and ``SeriesGroupBy``."""
 
     __slots__ = ()
     _told: _Grouped
 
     @classmethod
-    def of(cls, frame: StandIn, keys: Sequence[str], as_index: bool) -> Groups:
+    def of(cls, frame: StandIn, keys: Sequence[str], as_index: bool) -> GroupsStandIn:
         """Raises UnknownError where rows of several of the groups that were promised would come together."""
         table: Table = told(frame)
         if not table.by or not table.by.issubset(keys) or not all(table.is_input(key, VALUES) for key in keys):
             raise UnknownError
         return cls(_Grouped(Seen(frame, table), tuple(keys), as_index))
 
-    def __getitem__(self, key: Any) -> Groups:
+    def __getitem__(self, key: Any) -> GroupsStandIn:
         if self._told.chosen is not None or not set(texts(key)) <= self._told.table.columns.keys() - set(self._told.keys):
             raise UnknownError
-        return Groups(self._told._replace(chosen=key))
+        return GroupsStandIn(self._told._replace(chosen=key))
 
     def __getattr__(self, name: str) -> Any:
         from pandas.core.groupby import DataFrameGroupBy
@@ -76,14 +76,14 @@ class Groups(StandIn):
 
     aggregate = agg
 
-    def transform(self, func: Any) -> Column:
+    def transform(self, func: Any) -> ColumnStandIn:
         """For each row, what is made of its group: without one, as of a null key, it is a null."""
         if type(self._told.chosen) is not str:
             raise UnknownError
         kind = _kind(self._told, self._told.chosen, func)
         if kind not in FLOATS and func not in _COUNTS:
             raise UnknownError
-        return Column(Cells(self._told.table.rows, Kind.COUNT if func in _COUNTS else kind))
+        return ColumnStandIn(Cells(self._told.table.rows, Kind.COUNT if func in _COUNTS else kind))
 
 
 def _kind(groups: _Grouped, name: Hashable, function: Any) -> Kind:
@@ -132,14 +132,14 @@ def _named(groups: _Grouped, named: dict[str, Any]) -> Any:
     return _frame(groups, named)
 
 
-def _column(groups: _Grouped, kind: Kind, name: Hashable) -> Column:
+def _column(groups: _Grouped, kind: Kind, name: Hashable) -> ColumnStandIn:
     """A column of what is made of groups, whose labels are their keys."""
     rows = Rows(keys=groups.keys)
 
     def framed(called: Hashable) -> Any:
         return groups.table.stands(groups.table.changed(rows=rows, columns={called: Values(kind)}).unkeyed())
 
-    return Column(Cells(rows, kind, name=name, framed=framed))
+    return ColumnStandIn(Cells(rows, kind, name=name, framed=framed))
 
 
 def _frame(groups: _Grouped, made: dict[Any, tuple[Any, Any]]) -> Any:

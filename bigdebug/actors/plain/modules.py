@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from bigdebug.actors.plain import computed
-from bigdebug.actors.plain.column import Column, combined, made
+from bigdebug.actors.plain.column import ColumnStandIn, combined, made
 from bigdebug.actors.plain.kinds import FLOATS, Kind
 from bigdebug.actors.plain.standin import StandIn, UnknownError, told
 
@@ -32,36 +32,36 @@ def module(value: Any) -> Module | None:
     return Module(NUMPY) if value is np else Module(PANDAS) if value is pd else None
 
 
-def _column(value: Any) -> Column:
-    if type(value) is not Column:
+def _column(value: Any) -> ColumnStandIn:
+    if type(value) is not ColumnStandIn:
         raise UnknownError
     return value
 
 
-def _where(flags: Any, one: Any, other: Any) -> Column:
+def _where(flags: Any, one: Any, other: Any) -> ColumnStandIn:
     if told(_column(flags)).kind is not Kind.BOOL:
         raise UnknownError
     found = combined(computed.either, flags, one, other)
-    return Column(replace(told(found), labelled=False))
+    return ColumnStandIn(replace(told(found), labelled=False))
 
 
-def _float(column: Any) -> Column:
+def _float(column: Any) -> ColumnStandIn:
     """Of integers, floats of as many bits as they are large."""
     return made(column, Kind.FLOAT if computed.rounded(told(_column(column)).kind) is Kind.FLOAT else Kind.SHORT)
 
 
-def _rounded(column: Any) -> Column:
+def _rounded(column: Any) -> ColumnStandIn:
     """Floats without their fractions."""
     if told(_column(column)).kind not in FLOATS:
         raise UnknownError
     return made(column, told(column).kind)
 
 
-def _abs(column: Any) -> Column:
+def _abs(column: Any) -> ColumnStandIn:
     return abs(_column(column))
 
 
-def _is_null(column: Any) -> Column:
+def _is_null(column: Any) -> ColumnStandIn:
     return _column(column).isna()
 
 

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from bigdebug.actors.plain.column import Column
-from bigdebug.actors.plain.frame import Frame, table_of
+from bigdebug.actors.plain.column import ColumnStandIn
+from bigdebug.actors.plain.frame import FrameStandIn, table_of
 from bigdebug.actors.plain.genuine import genuine
 from bigdebug.actors.plain.modules import module
 from bigdebug.actors.plain.standin import Constants, UnknownError, told
@@ -40,7 +40,7 @@ def read(function: Callable[..., Any], arguments: Arguments, frame: Any, by: Ite
             return None
         groups, standing, constant = frozenset(by), Standing(module), Constants().of
         given = arguments.copied(((), constant(arguments.after), {name: constant(value) for name, value in arguments.named.items()}))
-        result = given.call(standing.of(function), Frame(table_of(frame, groups)))
+        result = given.call(standing.of(function), FrameStandIn(table_of(frame, groups)))
         keeps = _keeps_keys(result, groups) if groups else _keeps_labels(result)
         return Reading("str" in standing.attributes) if keeps else None
     except UnknownError:
@@ -53,12 +53,12 @@ def read(function: Callable[..., Any], arguments: Arguments, frame: Any, by: Ite
 
 def _keeps_labels(result: Any) -> bool:
     """Whether a result has the labels of the input rows."""
-    return type(result) in (Frame, Column) and told(result).rows.of_input and (type(result) is Frame or told(result).labelled)
+    return type(result) in (FrameStandIn, ColumnStandIn) and told(result).rows.of_input and (type(result) is FrameStandIn or told(result).labelled)
 
 
 def _keeps_keys(result: Any, by: frozenset[Any]) -> bool:
     """Whether a result has the columns by which rows are grouped: as they are, or as its labels."""
-    if type(result) not in (Frame, Column) or (type(result) is Column and not told(result).labelled):
+    if type(result) not in (FrameStandIn, ColumnStandIn) or (type(result) is ColumnStandIn and not told(result).labelled):
         return False
-    columns, labels = told(result).columns if type(result) is Frame else {}, told(result).rows.keys or ()
+    columns, labels = told(result).columns if type(result) is FrameStandIn else {}, told(result).rows.keys or ()
     return all(columns[name].of == name if name in columns else name in labels for name in by)

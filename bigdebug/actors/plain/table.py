@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from bigdebug.actors.plain.column import Cells, Column, Rows
+from bigdebug.actors.plain.column import Cells, ColumnStandIn, Rows
 from bigdebug.actors.plain.kinds import Kind, kind_at_a_glance, kind_of, kind_of_constant
 from bigdebug.actors.plain.standin import ATOMS, StandIn, UnknownError, texts, told
 
@@ -74,7 +74,7 @@ class Table:
         return self.changed(rows=replace(self.rows))
 
     def where(self, flags: Any) -> Table:
-        if type(flags) is not Column or told(flags).rows is not self.rows or told(flags).kind not in (Kind.BOOL, Kind.MAYBE):
+        if type(flags) is not ColumnStandIn or told(flags).rows is not self.rows or told(flags).kind not in (Kind.BOOL, Kind.MAYBE):
             raise UnknownError
         return self.other_rows()
 
@@ -90,7 +90,7 @@ class Table:
         return self.changed(rows=Rows(counted=True), columns={**{key: Values(Kind.LOOSE, key) for key in keys}, **self.columns})
 
     def _kind_of(self, value: Any) -> Kind:
-        if type(value) is Column:
+        if type(value) is ColumnStandIn:
             cells: Cells = told(value)
             if cells.rows is not self.rows:
                 raise UnknownError
