@@ -14,8 +14,10 @@ from pandas.testing import assert_frame_equal
 
 from bigdebug import actors
 from bigdebug.actors.arguments import Arguments
+from bigdebug.actors.plain.genuine import _is_of
 from bigdebug.actors.plain.heard import Heard
 from bigdebug.actors.plain.promise import read as read_promise
+from bigdebug.actors.plain.standin import Constants
 from bigdebug.actors.plain.straight import watched
 from bigdebug.trace.across.located import Located, Unit
 
@@ -149,6 +151,9 @@ LINES = {
     "columns by rows": "return f.loc[:, f.on]", "columns by an array": "return f.loc[:, np.where(f.v > 1, True, False)]", "a number for each row": "return f.assign(a=f.t.str.repeat([1, 2, 3, 4]))", "hours by their order": "return f.assign(a=f.w.dt.floor('h', 'infer'))",
     "parts of parts": "return f.assign(a=np.where(f.on, 'x', f.t.str[0] + f.t.str[0]))", "objects of groups": "return f.assign(a=f.groupby('k')['any'].transform('first') == 1)", "shorter floats filled": "return f.assign(a=f.short.fillna(0.1))", "shorter floats cut": "return f.assign(a=f.short.clip(0.1))",
     "all shorter floats": "return f.fillna(0.1)", "shorter floats beside": "return f.assign(a=np.where(f.on, f.short, 0.1)).fillna({'a': 0.1})", "endless": "n = 1\n    while n < 10:\n        n = n + 1\n    return f", "many": "return f.assign(a=MANY[3])", "deleted": "del f['v']\n    return f",
+    "few bits filled": "return f.assign(a=f.bits.where(f.on, 300) * 100)", "flags filled in": "return f.assign(a=f.v.fillna(True) + f.on)", "cut by flags": "return f.assign(a=f.v.clip(True) + f.on)", "objects filled": "return f.fillna({'any': 0})",
+    "numbers or not": "return f.assign(p=f.t.str.split(' ').str[1]).groupby('k').max(numeric_only=True)", "nulls of objects": "return f.assign(a=f['any'].isna())", "objects dropped": "return f.dropna()", "texts of groups": "return f.groupby('k').t.max()",
+    "now": "return f.assign(a=f.w < 'now')", "shorter floats of groups": "return f.groupby('k').short.std()", "loops in loops": "n = 0\n    for a in (1, 2):\n        for b in (3, 4):\n            n = n + b\n    return f.assign(a=n)",
     "a column that is not there": "return f[['z']]", "columns of other rows": "return f.assign(a=f.v - f[f.n > 1].v)", "texts of numbers": "return f.assign(a=f.n.str.upper())", "keys of objects": "return f.groupby(['k', 'any']).v.sum()",
     "with": "with np.errstate(all='ignore'):\n        return f[f.n > 1]", "imported": "import os\n    return f", "global": "global SEEN\n    SEEN = 1\n    return f",
 }
@@ -162,10 +167,64 @@ def written(body):
 
 @pytest.mark.parametrize("name", LINES)
 def test_what_hangs_on_other_rows_or_stays_is_tried(name):
-    frame = FRAME.assign(short=FRAME.v.astype("float32"))
+    frame = FRAME.assign(short=FRAME.v.astype("float32"), bits=FRAME.n.astype("uint8"))
     assert not read(written(LINES[name]), frame=frame)
     assert not read(written(LINES[name]), ["k"], frame)
     assert not read(written(LINES[name]), ["n"], frame)
+
+
+FEES = frozenset([5, 13])
+
+
+class Counter:
+    """Somebody's."""
+
+    n = 0
+
+    def add(self):
+        self.n += 1
+
+
+class Scope(dict):
+    """Somebody's."""
+
+    def get(self, *names):
+        raise AssertionError
+
+
+def test_what_code_holds_and_finds_is_what_nobody_can_change():
+    counter = Counter()
+
+    def counted(f):
+        x = 1234567
+        x.add()
+        return f
+
+    counted.__code__ = counted.__code__.replace(co_consts=tuple(counter if each == 1234567 else each for each in counted.__code__.co_consts))
+    assert not read(counted)
+    assert counter.n == 0
+    scope = Scope(RATE=1)
+    exec("def function(f): return f.assign(a=f.v * RATE)", scope)
+    assert not read(dict.__getitem__(scope, "function"))
+    assert read(lambda f: f.assign(a=max(tuple(FEES))))
+    assert Constants().of(FEES) is FEES
+
+
+def test_what_numpy_makes_of_functions_of_the_users_is_not_its_own():
+    def root(value):
+        return value
+
+    scope = {}
+    exec(compile("def root(x): return x", "/home/me/pandas/patches.py", "exec"), scope)
+    assert [_is_of(each) for each in (np.sqrt, np.where, pd.isna, pd.Series.str, pd.Series.__gt__)] == [True] * 5
+    assert [_is_of(each) for each in (np.vectorize(root), np.frompyfunc(root, 1, 1), scope["root"], Counter, Mock(), root)] == [False] * 6
+
+
+@pytest.mark.filterwarnings("ignore::FutureWarning")
+def test_where_infinities_are_nulls_nothing_is_known():
+    with pd.option_context("mode.use_inf_as_na", True):
+        assert not read(PLAIN["filter"])
+    assert read(PLAIN["filter"])
 
 
 def test_helpers_are_read_once_each():

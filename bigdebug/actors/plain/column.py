@@ -126,7 +126,7 @@ class ColumnStandIn(StandIn):
         return Times(self._told.kind, partial(made, self))
 
     def isna(self) -> ColumnStandIn:
-        return made(self, Kind.BOOL)
+        return made(self, computed.null(self._told.kind))
 
     notna = isnull = notnull = isna
 

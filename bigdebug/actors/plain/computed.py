@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from typing import Any
 
-from bigdebug.actors.plain.kinds import FLOATS, NUMBERS, TEXTS, VALUES, Kind, kind_of_constant
+from bigdebug.actors.plain.kinds import FLOATS, INTEGERS, NUMBERS, TEXTS, VALUES, Kind, kind_of_constant
 from bigdebug.actors.plain.standin import UnknownError
 
 _EXACT_SHORT = 2**24
@@ -16,13 +16,15 @@ def number(*kinds: Kind) -> Kind:
     """What numbers of these kinds are together. Raises UnknownError if one is none."""
     if not NUMBERS.issuperset(kinds):
         raise UnknownError
-    return next(kind for kind in (Kind.FLOAT, Kind.SHORT, Kind.INT, Kind.BOOL) if kind in kinds)
+    return next(kind for kind in (Kind.FLOAT, Kind.SHORT, Kind.BITS, Kind.INT, Kind.BOOL) if kind in kinds)
 
 
 def kind_beside(columns: Collection[Kind], value: Any) -> Kind:
     """The kind of a constant beside columns: a text beside times is a time, and a number as short as these are."""
     found = kind_of_constant(value)
     if found is Kind.TEXT and Kind.TIME in columns:
+        if not value[:1].isdigit():  # "now" asks the clock
+            raise UnknownError
         return Kind.TIME
     return Kind.SHORT if found is Kind.FLOAT and Kind.SHORT in columns else found
 
@@ -30,7 +32,7 @@ def kind_beside(columns: Collection[Kind], value: Any) -> Kind:
 def filled(kind: Kind, value: Any) -> Kind:
     """The kind of what has a constant in the place of nulls. Raises UnknownError."""
     given = kind_of_constant(value)
-    if kind in (Kind.BOOL, Kind.INT, Kind.OPAQUE) or (kind is Kind.FLOAT and given in (Kind.INT, Kind.FLOAT)) or (kind is Kind.MAYBE and given is Kind.BOOL):
+    if kind in INTEGERS | {Kind.BOOL} or (kind is Kind.FLOAT and given in (Kind.INT, Kind.FLOAT)) or (kind is Kind.MAYBE and given is Kind.BOOL):
         return kind
     if kind is Kind.SHORT and given is Kind.INT and abs(value) <= _EXACT_SHORT:
         return kind
@@ -38,7 +40,7 @@ def filled(kind: Kind, value: Any) -> Kind:
         return kind
     if kind in TEXTS and given is Kind.TEXT:
         return Kind.TEXT
-    if kind in (Kind.TEXT, Kind.TIME):
+    if kind is Kind.TEXT:
         return Kind.LOOSE
     raise UnknownError
 
@@ -100,7 +102,7 @@ def integral(exact: bool) -> Callable[[Kind, Kind], Kind]:
 
     def kinds(one: Kind, other: Kind) -> Kind:
         found = product(one, other)
-        if found is Kind.INT and not exact:
+        if found in INTEGERS and not exact:
             raise UnknownError
         return found
 
@@ -157,6 +159,13 @@ def either(_: Kind, one: Kind, other: Kind) -> Kind:
 
 def rounded(kind: Kind) -> Kind:
     """Of numbers that are no flags: what they are without their fractions, or signs."""
-    if kind not in FLOATS | {Kind.INT}:
+    if kind not in FLOATS | INTEGERS:
         raise UnknownError
     return kind
+
+
+def null(kind: Kind) -> Kind:
+    """Whether a cell is a null: objects of the user's are asked for that."""
+    if kind is Kind.FOREIGN:
+        raise UnknownError
+    return Kind.BOOL

@@ -19,7 +19,10 @@ def table_of(frame: Any, by: frozenset[Hashable]) -> Table:
     """What is known of the frame that a function is called with. Raises UnknownError if it has other columns than frames mostly have."""
     if frame.columns.nlevels > 1 or not frame.columns.is_unique or frame.attrs or not set(frame.columns).isdisjoint(vars(frame)):
         raise UnknownError
-    columns = {name: Values(None, name, array) for name, array in zip(frame.columns, arrays_of(frame))}
+    arrays = arrays_of(frame)
+    if not all(type(array).__module__.startswith(("pandas.", "numpy")) for array in arrays):
+        raise UnknownError
+    columns = {name: Values(None, name, array) for name, array in zip(frame.columns, arrays)}
     return Table(Rows(), columns, by, FrameStandIn, own=False)
 
 
@@ -71,7 +74,10 @@ class FrameStandIn(StandIn):
         return FrameStandIn(self._told.changed(columns={names[name]: each for name, each in self._told.columns.items()}))
 
     def dropna(self, *, how: Any = "any", subset: Any = None) -> FrameStandIn:
-        constant((how, subset))
+        constant(how)
+        looked_at = self._told if subset is None else self._told.some(subset)
+        if any(each.kind is Kind.FOREIGN for each in looked_at.columns.values()):
+            raise UnknownError
         return FrameStandIn(self._told.other_rows())
 
     def sort_values(self, by: Any, *, ascending: Any = True, kind: Any = "quicksort", na_position: Any = "last") -> FrameStandIn:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from functools import lru_cache
 from types import CodeType
@@ -24,8 +25,21 @@ Place = tuple[Any, str]
 
 
 def genuine() -> bool:
-    """Whether it is, of all of them: as it was when this was first asked, and made by pandas or numpy then. Takes 30 us."""
-    return all(getattr(owner, name, None) is there for (owner, name), there in _as_it_was())
+    """Whether it is, of all of them: as it was when this was first asked, and made by pandas or numpy then; and no option makes another thing of nulls, or of large frames. Takes 30 us."""
+    import pandas as pd
+
+    return not pd.isna(np.inf) and all(getattr(owner, name, None) is there for (owner, name), there in _as_it_was())
+
+
+def types_are_numpys(rows: int) -> bool:
+    """Whether types of what is computed of so many rows are those of numpy: pandas has numexpr compute much at once, with others."""
+    from pandas.core.computation import expressions
+
+    return rows < _FEWER or getattr(expressions, "USE_NUMEXPR", True) is False
+
+
+_FEWER = 100_000
+"""Rows of which pandas lets numpy compute."""
 
 
 @lru_cache(maxsize=1)
@@ -53,11 +67,16 @@ def _places() -> Iterator[Place]:
 
 
 def _is_of(there: Any) -> bool:
-    """Whether pandas or numpy made something: a function by its code, else by its class, or by the class that it is."""
+    """Whether pandas or numpy made something: a function by the file of its code, else by the kind that it is."""
+    import pandas as pd
+
     code = getattr(there, "__code__", None)
     if isinstance(code, CodeType):
-        return any(f"/{package}/" in code.co_filename.replace("\\", "/") for package in ("pandas", "numpy"))
+        return code.co_filename.startswith(tuple(os.path.join(*package.__path__, "") for package in (pd, np)))
     if isinstance(there, property):
         return there.fget is not None and _is_of(there.fget)
-    made = there if isinstance(there, type) else type(there)
-    return made.__module__.split(".")[0] in ("pandas", "numpy", "builtins")
+    if isinstance(there, np.ufunc):
+        return "(vectorized)" not in there.__name__  # of a function of somebody's
+    if isinstance(there, type):
+        return there.__module__.startswith("pandas.")
+    return type(there).__name__ in ("wrapper_descriptor", "method_descriptor", "builtin_function_or_method", "cython_function_or_method", "getset_descriptor", "_ArrayFunctionDispatcher")

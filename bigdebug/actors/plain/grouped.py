@@ -91,14 +91,14 @@ def _kind(groups: _Grouped, name: Hashable, function: Any) -> Kind:
     if type(function) is not str or function not in FUNCTIONS:
         raise UnknownError
     kind = groups.table.kind(name, at_a_glance=function in _OF_ANYTHING)
-    if kind not in VALUES and function not in _OF_ANYTHING - {"nunique"}:
+    if kind not in VALUES or (kind is Kind.SHORT and function not in _OF_ONE | _COUNTS):  # these are of 64 bits where that of some group would not fit in less
         raise UnknownError
     if function in _COUNTS:
         return Kind.INT
     if kind not in NUMBERS:
-        return Kind.LOOSE if kind in VALUES else Kind.OPAQUE
-    if kind is Kind.SHORT and function not in _OF_ONE:
-        return Kind.LOOSE  # of 64 bits where that of some group would not fit in less
+        if function not in _OF_ANYTHING:  # pandas calls functions of Python for each group
+            raise UnknownError
+        return Kind.LOOSE
     if function in _MEANS:
         return Kind.FLOAT
     if function in ("any", "all"):
@@ -117,6 +117,8 @@ def _of_each(groups: _Grouped, function: str, numeric_only: Any = False) -> Any:
         return _column(groups, _kind(groups, groups.chosen, function), groups.chosen)
     names = [name for name in groups.table.columns if name not in groups.keys] if groups.chosen is None else texts(groups.chosen)
     if numeric_only:
+        if not {Kind.PART, Kind.MAYBE, Kind.LOOSE}.isdisjoint(groups.table.columns[name].kind for name in names):
+            raise UnknownError  # these may be numbers if there is nothing else
         names = [name for name in names if groups.table.columns[name].kind in NUMBERS]
     return _frame(groups, {name: (name, function) for name in names})
 

@@ -13,6 +13,9 @@ from bigdebug.actors.plain.standin import UnknownError
 _LOOKED_AT = 4_096
 """Objects of a column whose classes are looked at, from all places."""
 
+_ZONES = frozenset(("datetime", "zoneinfo", "pytz", "dateutil"))
+"""Whose zones ask nothing of the user's."""
+
 _MOST = 2**31
 """Integers beyond are of other types in some columns."""
 
@@ -21,7 +24,8 @@ class Kind(enum.Enum):
     """Of a column. ``astype``, comparisons and arithmetic give of a cell the same, whatever others there are, for those that have a rule in ``computed``."""
 
     BOOL = "flags"
-    INT = "integers"
+    INT = "integers of 64 bits"
+    BITS = "integers of others, which may be of more where one is put in"
     FLOAT = "floats of 64 bits"
     SHORT = "floats of less, which may be more where one is filled in"
     TEXT = "texts, and nulls"
@@ -31,12 +35,15 @@ class Kind(enum.Enum):
     MAYBE = "flags, and nulls, which make objects of them"
     COUNT = "small integers, and nulls, which make floats of them"
     LOOSE = "values that are handed on, for their type hangs on other rows"
-    OPAQUE = "anything, also objects of the user's"
+    OPAQUE = "values of other types of pandas"
+    FOREIGN = "objects of any class"
 
 
 FLOATS = frozenset((Kind.FLOAT, Kind.SHORT))
 
-NUMBERS = frozenset((Kind.BOOL, Kind.INT)) | FLOATS
+INTEGERS = frozenset((Kind.INT, Kind.BITS))
+
+NUMBERS = frozenset((Kind.BOOL,)) | INTEGERS | FLOATS
 
 TEXTS = frozenset((Kind.TEXT, Kind.PART))
 
@@ -52,17 +59,21 @@ def kind_at_a_glance(array: Any) -> Kind:
     if isinstance(kind, np.dtype):
         if kind == np.dtype(object):
             some = set(map(type, array[:: max(1, len(array) // _LOOKED_AT)]))
-            return Kind.TEXT if some <= {str, type(None), float} else Kind.OPAQUE
-        if kind.kind == "f":
-            return Kind.FLOAT if kind.itemsize == np.dtype(float).itemsize else Kind.SHORT if kind.itemsize < np.dtype(float).itemsize else Kind.OPAQUE
-        return {"b": Kind.BOOL, "i": Kind.INT, "u": Kind.INT, "M": Kind.TIME}.get(kind.kind, Kind.OPAQUE)
-    return Kind.TIME if isinstance(kind, pd.DatetimeTZDtype) else Kind.OPAQUE
+            return Kind.TEXT if some <= {str, type(None), float} else Kind.FOREIGN
+        if kind.kind == "f" and kind.itemsize <= np.dtype(float).itemsize:
+            return Kind.FLOAT if kind == np.dtype(float) else Kind.SHORT
+        if kind.kind in "iu":
+            return Kind.INT if kind == np.dtype(np.int64) else Kind.BITS
+        return {"b": Kind.BOOL, "M": Kind.TIME}.get(kind.kind, Kind.OPAQUE)
+    if isinstance(kind, pd.DatetimeTZDtype):
+        return Kind.TIME if type(kind.tz).__module__.split(".")[0] in _ZONES else Kind.FOREIGN
+    return Kind.OPAQUE
 
 
 def kind_of(array: Any) -> Kind:
     """The same; of objects it is seen on all that they are texts and nulls, which takes 5 ms for a million. Whether these are of a class that is made of texts is seen on some."""
     found = kind_at_a_glance(array)
-    return found if found is not Kind.TEXT or all_texts(array) else Kind.OPAQUE
+    return found if found is not Kind.TEXT or all_texts(array) else Kind.FOREIGN
 
 
 def kind_of_constant(value: Any) -> Kind:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bigdebug.actors.plain.column import ColumnStandIn
 from bigdebug.actors.plain.frame import FrameStandIn, table_of
-from bigdebug.actors.plain.genuine import genuine
+from bigdebug.actors.plain.genuine import genuine, types_are_numpys
 from bigdebug.actors.plain.modules import module
 from bigdebug.actors.plain.standin import Constants, UnknownError, told
 from bigdebug.actors.plain.straight import Standing, watched
@@ -36,7 +36,7 @@ def read(function: Callable[..., Any], arguments: Arguments, frame: Any, by: Ite
     if type(frame) is not pd.DataFrame or type(function) is not FunctionType or arguments.before or watched():
         return None
     try:
-        if not genuine():
+        if not (genuine() and types_are_numpys(len(frame))):
             return None
         groups, standing, constant = frozenset(by), Standing(module), Constants().of
         given = arguments.copied(((), constant(arguments.after), {name: constant(value) for name, value in arguments.named.items()}))

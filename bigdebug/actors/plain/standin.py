@@ -66,18 +66,25 @@ class Constants:
     def of(self, value: Any) -> Any:
         """A value that nobody can change, or a copy of a collection of such. Raises UnknownError for any other, and where there are too many."""
         kind = type(value)
-        if kind in ATOMS:
-            return value
-        if kind in (_FixedList, _FixedDict):
+        if kind in ATOMS or kind in (_FixedList, _FixedDict):
             return value
         if kind not in (tuple, frozenset, list, dict):
             raise UnknownError
         self._room -= len(value)
         if self._room < 0:
             raise UnknownError
+        if kind is frozenset:  # a copy might be in another order
+            if not all(map(unchanging, value)):
+                raise UnknownError
+            return value
         if kind is dict:
             return _FixedDict(zip(map(self.of, value), map(self.of, value.values())))
-        return _FixedList(map(self.of, value)) if kind is list else kind(map(self.of, value))
+        return _FixedList(map(self.of, value)) if kind is list else tuple(map(self.of, value))
+
+
+def unchanging(value: Any) -> bool:
+    """Whether nobody can change a value."""
+    return type(value) in ATOMS or (type(value) in (tuple, frozenset) and all(map(unchanging, value)))
 
 
 def constant(value: Any) -> Any:

@@ -12,7 +12,7 @@ from types import CellType, CodeType, FunctionType
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from bigdebug.actors.plain.standin import Constants, UnknownError
+from bigdebug.actors.plain.standin import Constants, UnknownError, unchanging
 
 _STEPS = re.compile(
     r"RESUME|NOP|CACHE|EXTENDED_ARG|PRECALL|KW_NAMES|PUSH_NULL|POP_TOP|SWAP|(ROT|DUP|COPY|MAKE|BUILD|CALL|BINARY|INPLACE|UNARY|RETURN|FORMAT|CONVERT)(_\w+)?"
@@ -56,6 +56,8 @@ class Standing:
     def of(self, function: Any) -> FunctionType:
         """The copy of a function. Raises UnknownError where its code does anything else, or calls itself."""
         if type(function) is not FunctionType or function.__dict__ or not _straight(function.__code__):
+            raise UnknownError
+        if type(function.__globals__) is not dict or type(getattr(function, "__builtins__", {})) is not dict:  # of another class, it answers as that likes
             raise UnknownError
         if function not in self._made:
             self._made[function] = None
@@ -105,14 +107,16 @@ def _gives_what_it_returns(code: CodeType) -> bool:
 
 
 def _goes_on(code: CodeType, remembered: tuple[str, ...]) -> bool:
-    """Whether all that code does is known. It sets no variable of the functions around, handles no exception, asks for nothing that is hidden, and loops over what is there alone."""
+    """Whether all that code does is known. It sets no variable of the functions around, handles no exception, asks for nothing that is hidden, and loops once over what is there. (Tools may put any
+    object among its constants.)"""
     steps = {step.offset: step for step in dis.get_instructions(code)}
-    return not getattr(code, "co_exceptiontable", b"") and all(
+    back = {step.argval for offset, step in steps.items() if step.opcode in _JUMPS and step.argval < offset}
+    fixed = all(isinstance(each, CodeType) or each is ... or type(each) is complex or unchanging(each) for each in code.co_consts)
+    return fixed and not getattr(code, "co_exceptiontable", b"") and len(back) < 2 and all(steps[offset].opname == "FOR_ITER" for offset in back) and all(
         _STEPS.fullmatch(step.opname)
         and not (step.opname in ("STORE_DEREF", "DELETE_DEREF") and step.argval in remembered)
         and not (step.opname in _ASK and step.argval.startswith(_HIDDEN))
-        and not (step.opcode in _JUMPS and step.argval < offset and steps[step.argval].opname != "FOR_ITER")
-        for offset, step in steps.items()
+        for step in steps.values()
     )
 
 
