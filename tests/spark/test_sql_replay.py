@@ -27,6 +27,8 @@ select distinct k from t union all select k from u
 select k from t intersect select k from u
 select k, v from t except all select k, v from t where v > 4
 select a.id, b.id other from t a join t b on a.k = b.k and a.id < b.id
+select id from t except all select cast(count(*) as int) from t
+select id from t left anti join (select cast(count(v) as int) n from t where v > (select min(v) from t)) c on t.id = c.n
 with x as (select k, sum(v) s from t group by k) select x.k, y.s from x join x y on x.k = y.k
 select k, e from t lateral view explode(array(v, id)) as e
 select k, avg(s) a from (select k, id % 2 half, sum(v) s from t group by k, id % 2) group by k

@@ -38,10 +38,11 @@ def substituted(catalyst: Catalyst, operator: PlanOperator, given: Mapping[int, 
 
 
 def _asking(catalyst: Catalyst, changed: PlanOperator, operator: PlanOperator, asked: tuple[PlanOperator, ...]) -> PlanOperator:
-    """The operator with other plans in its subqueries."""
+    """The operator with other plans in its subqueries. An input that is read once more as one (``misses``) stands in no expression."""
+    inputs = {child.id for child in operator.inputs}
+    standing = [(new, old) for new, old in zip(asked, operator.subqueries) if old.repeats not in inputs]
     plans = {
-        expression.exprId().id(): new.plan(catalyst)
-        for expression, new, old in zip(scalars(catalyst, operator), asked, operator.subqueries, strict=True) if new is not old
+        expression.exprId().id(): new.plan(catalyst) for expression, (new, old) in zip(scalars(catalyst, operator), standing, strict=True) if new is not old
     }
 
     def change(expression: Expr) -> Expr:
