@@ -61,7 +61,7 @@ def telling() -> Iterator[None]:
 
 
 class Owners(Protocol):
-    """Who owns a row: the input row, or the group, that it is made of alone. Seen of the input before the function has it, and may change it."""
+    """Who owns a row: the input row, or the group, that it is made of alone. Seen of the input before a function has it that may change it."""
 
     def expect_all(self) -> None:
         """A result may have a row for each input row, in the same order: hold, before the function has the input, what tells the owners of such a one at once. Else they are found one by one."""
