@@ -12,6 +12,7 @@ from types import CellType, CodeType, FunctionType
 from typing import Any
 from weakref import WeakKeyDictionary
 
+from bigdebug.actors.codes import codes_in
 from bigdebug.actors.plain.standin import Constants, UnknownError, unchanging
 
 _STEPS = re.compile(
@@ -86,19 +87,11 @@ class Standing:
         return self._constants.of(value) if stands is None else stands
 
 
-def _codes(code: CodeType) -> Iterator[CodeType]:
-    """The code of a function, and of those within it."""
-    yield code
-    for each in code.co_consts:
-        if isinstance(each, CodeType):
-            yield from _codes(each)
-
-
 def _straight(code: CodeType) -> bool:
     """Whether code, and all within, is such."""
     known = _KNOWN.get(code)
     if known is None:
-        known = _KNOWN[code] = all(_gives_what_it_returns(each) and _goes_on(each, code.co_freevars) for each in _codes(code))
+        known = _KNOWN[code] = all(_gives_what_it_returns(each) and _goes_on(each, code.co_freevars) for each in codes_in(code))
     return known
 
 
@@ -126,9 +119,9 @@ _JUMPS = frozenset((*dis.hasjrel, *dis.hasjabs))
 
 
 def _attributes_of(code: CodeType) -> Iterator[str]:
-    return (step.argval for each in _codes(code) for step in dis.get_instructions(each) if step.opname in _ASK)
+    return (step.argval for each in codes_in(code) for step in dis.get_instructions(each) if step.opname in _ASK)
 
 
 def _globals_of(code: CodeType) -> set[str]:
     """The names that code and all within looks for among globals."""
-    return {step.argval for each in _codes(code) for step in dis.get_instructions(each) if step.opname == "LOAD_GLOBAL"}
+    return {step.argval for each in codes_in(code) for step in dis.get_instructions(each) if step.opname == "LOAD_GLOBAL"}
