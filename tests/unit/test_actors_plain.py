@@ -286,9 +286,14 @@ def test_frames_of_other_kinds_are_tried():
     several = pd.concat([FRAME, FRAME[["n"]]], axis=1)
     told = FRAME.copy()
     told.attrs["of"] = []
-    named = FRAME.copy()
+    named, other, remembered = FRAME.copy(), FRAME.copy(), FRAME.copy()
     object.__setattr__(named, "n", 3)
-    assert [read(plain, frame=frame) for frame in (FRAME, Own(FRAME), several, told, named)] == [True, False, False, False, False]
+    object.__setattr__(other, "assign", len)
+    object.__setattr__(remembered["v"], "notna", len)
+    times = FRAME.rename(columns={"n": pd.Timestamp("2020-01-01")})
+    days = times[[pd.Timestamp("2020-01-01")]].set_axis(pd.DatetimeIndex(["2020-01-01"]), axis=1)
+    assert [read(plain, frame=frame) for frame in (FRAME, Own(FRAME), several, told, named, other, remembered)] == [True] + [False] * 6
+    assert [read(lambda f: f.copy(), frame=frame) for frame in (times, days)] == [True, False]
 
 
 def test_who_follows_each_line_sees_no_line_that_is_not_called(home):

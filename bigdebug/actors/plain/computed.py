@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection
 from typing import Any
 
 from bigdebug.actors.plain.kinds import FLOATS, INTEGERS, NUMBERS, TEXTS, VALUES, Kind, kind_of_constant
 from bigdebug.actors.plain.standin import UnknownError
+
+_DAY = re.compile(r"\d{4}-\d{1,2}-\d{1,2}")
 
 _EXACT_SHORT = 2**24
 """Integers up to here are floats of 32 bits as well."""
@@ -23,7 +26,7 @@ def kind_beside(columns: Collection[Kind], value: Any) -> Kind:
     """The kind of a constant beside columns: a text beside times is a time, and a number as short as these are."""
     found = kind_of_constant(value)
     if found is Kind.TEXT and Kind.TIME in columns:
-        if not value[:1].isdigit():  # "now" asks the clock
+        if not _DAY.match(value):  # "now", and an hour alone, ask the clock
             raise UnknownError
         return Kind.TIME
     return Kind.SHORT if found is Kind.FLOAT and Kind.SHORT in columns else found
@@ -98,11 +101,11 @@ def quotient(one: Kind, other: Kind) -> Kind:
 
 
 def integral(exact: bool) -> Callable[[Kind, Kind], Kind]:
-    """Of numbers that are divided, or raised; of integers, some may be floats where it is not ``exact``: by one that may be zero, or less."""
+    """Of numbers that are divided, or raised; some of integers may be floats, and of short floats of more bits, where it is not ``exact``: by one that may be zero, or less."""
 
     def kinds(one: Kind, other: Kind) -> Kind:
         found = product(one, other)
-        if found in INTEGERS and not exact:
+        if found in INTEGERS | {Kind.SHORT} and not exact:
             raise UnknownError
         return found
 

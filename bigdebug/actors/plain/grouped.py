@@ -91,7 +91,7 @@ def _kind(groups: _Grouped, name: Hashable, function: Any) -> Kind:
     if type(function) is not str or function not in FUNCTIONS:
         raise UnknownError
     kind = groups.table.kind(name, at_a_glance=function in _OF_ANYTHING)
-    if kind not in VALUES or (kind is Kind.SHORT and function not in _OF_ONE | _COUNTS):  # these are of 64 bits where that of some group would not fit in less
+    if kind not in VALUES or (kind in (Kind.SHORT, Kind.BITS) and function not in _OF_ONE | _COUNTS):  # these are of 64 bits where that of some group would not fit in less
         raise UnknownError
     if function in _COUNTS:
         return Kind.INT
@@ -117,8 +117,8 @@ def _of_each(groups: _Grouped, function: str, numeric_only: Any = False) -> Any:
         return _column(groups, _kind(groups, groups.chosen, function), groups.chosen)
     names = [name for name in groups.table.columns if name not in groups.keys] if groups.chosen is None else texts(groups.chosen)
     if numeric_only:
-        if not {Kind.PART, Kind.MAYBE, Kind.LOOSE}.isdisjoint(groups.table.columns[name].kind for name in names):
-            raise UnknownError  # these may be numbers if there is nothing else
+        if any(groups.table.columns[name].of is None for name in names):
+            raise UnknownError  # what was made may be numbers, or objects, if there is nothing but nulls
         names = [name for name in names if groups.table.columns[name].kind in NUMBERS]
     return _frame(groups, {name: (name, function) for name in names})
 
@@ -151,5 +151,5 @@ def _frame(groups: _Grouped, made: dict[Any, tuple[Any, Any]]) -> Any:
     columns = {name: Values(_kind(groups, *each)) for name, each in made.items()}
     if groups.as_index:
         return groups.table.stands(groups.table.changed(rows=Rows(keys=groups.keys), columns=columns))
-    keys = {key: groups.table.columns[key] for key in groups.keys}
+    keys = {key: groups.table.key(key) for key in groups.keys}
     return groups.table.stands(groups.table.changed(rows=Rows(counted=True), columns={**keys, **columns}))
