@@ -6,38 +6,33 @@ import re
 from collections.abc import Callable, Collection
 from typing import Any
 
-from bigdebug.actors.plain.kinds import FLOATS, INTEGERS, NUMBERS, TEXTS, VALUES, Kind, kind_of_constant
+from bigdebug.actors.plain.kinds import NUMBERS, TEXTS, VALUES, Kind, kind_of_constant
 from bigdebug.actors.plain.standin import UnknownError
 
 _DAY = re.compile(r"\d{4}-\d{1,2}-\d{1,2}")
-
-_EXACT_SHORT = 2**24
-"""Integers up to here are floats of 32 bits as well."""
 
 
 def number(*kinds: Kind) -> Kind:
     """What numbers of these kinds are together. Raises UnknownError if one is none."""
     if not NUMBERS.issuperset(kinds):
         raise UnknownError
-    return next(kind for kind in (Kind.FLOAT, Kind.SHORT, Kind.BITS, Kind.INT, Kind.BOOL) if kind in kinds)
+    return next(kind for kind in (Kind.FLOAT, Kind.INT, Kind.BOOL) if kind in kinds)
 
 
 def kind_beside(columns: Collection[Kind], value: Any) -> Kind:
-    """The kind of a constant beside columns: a text beside times is a time, and a number as short as these are."""
+    """The kind of a constant beside columns: a text that is a day is a time beside times."""
     found = kind_of_constant(value)
     if found is Kind.TEXT and Kind.TIME in columns:
         if not _DAY.match(value):  # "now", and an hour alone, ask the clock
             raise UnknownError
         return Kind.TIME
-    return Kind.SHORT if found is Kind.FLOAT and Kind.SHORT in columns else found
+    return found
 
 
 def filled(kind: Kind, value: Any) -> Kind:
     """The kind of what has a constant in the place of nulls. Raises UnknownError."""
     given = kind_of_constant(value)
-    if kind in INTEGERS | {Kind.BOOL} or (kind is Kind.FLOAT and given in (Kind.INT, Kind.FLOAT)) or (kind is Kind.MAYBE and given is Kind.BOOL):
-        return kind
-    if kind is Kind.SHORT and given is Kind.INT and abs(value) <= _EXACT_SHORT:
+    if kind in (Kind.BOOL, Kind.INT) or (kind is Kind.FLOAT and given in (Kind.INT, Kind.FLOAT)) or (kind is Kind.MAYBE and given is Kind.BOOL):
         return kind
     if kind is Kind.COUNT and given is Kind.INT:
         return kind
@@ -95,17 +90,16 @@ def product(one: Kind, other: Kind) -> Kind:
 
 def quotient(one: Kind, other: Kind) -> Kind:
     """Floats always."""
-    if not {one, other} <= NUMBERS | {Kind.COUNT} or one is other is Kind.BOOL:
-        raise UnknownError
-    return Kind.SHORT if Kind.SHORT in (one, other) else Kind.FLOAT
+    product(one, other)
+    return Kind.FLOAT
 
 
 def integral(exact: bool) -> Callable[[Kind, Kind], Kind]:
-    """Of numbers that are divided, or raised; some of integers may be floats, and of short floats of more bits, where it is not ``exact``: by one that may be zero, or less."""
+    """Of numbers that are divided, or raised; some of integers may be floats where it is not ``exact``: by one that may be zero, or less."""
 
     def kinds(one: Kind, other: Kind) -> Kind:
         found = product(one, other)
-        if found in INTEGERS | {Kind.SHORT} and not exact:
+        if found is Kind.INT and not exact:
             raise UnknownError
         return found
 
@@ -162,7 +156,7 @@ def either(_: Kind, one: Kind, other: Kind) -> Kind:
 
 def rounded(kind: Kind) -> Kind:
     """Of numbers that are no flags: what they are without their fractions, or signs."""
-    if kind not in FLOATS | INTEGERS:
+    if kind not in (Kind.INT, Kind.FLOAT):
         raise UnknownError
     return kind
 

@@ -7,14 +7,13 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from bigdebug.actors.plain.column import Cells, ColumnStandIn, Rows
-from bigdebug.actors.plain.kinds import FLOATS, NUMBERS, VALUES, Kind
-from bigdebug.actors.plain.standin import StandIn, UnknownError, constant, texts, told
+from bigdebug.actors.plain.kinds import NUMBERS, VALUES, Kind
+from bigdebug.actors.plain.standin import StandIn, UnknownError, texts, told
 from bigdebug.actors.plain.table import Seen, Table, Values
 
 _COUNTS = frozenset(("count", "size", "nunique"))
 _MEANS = frozenset(("mean", "std", "var", "median"))
-_OF_ONE = frozenset(("min", "max", "first", "last"))
-FUNCTIONS = _COUNTS | _MEANS | _OF_ONE | {"sum", "prod", "any", "all"}
+FUNCTIONS = _COUNTS | _MEANS | {"sum", "prod", "min", "max", "first", "last", "any", "all"}
 """What is known by name."""
 
 _OF_ANYTHING = frozenset(("count", "size", "nunique", "first", "last"))
@@ -81,7 +80,7 @@ class GroupsStandIn(StandIn):
         if type(self._told.chosen) is not str:
             raise UnknownError
         kind = _kind(self._told, self._told.chosen, func)
-        if kind not in FLOATS and func not in _COUNTS:
+        if kind is not Kind.FLOAT and func not in _COUNTS:
             raise UnknownError
         return ColumnStandIn(Cells(self._told.table.rows, Kind.COUNT if func in _COUNTS else kind))
 
@@ -91,7 +90,7 @@ def _kind(groups: _Grouped, name: Hashable, function: Any) -> Kind:
     if type(function) is not str or function not in FUNCTIONS:
         raise UnknownError
     kind = groups.table.kind(name, at_a_glance=function in _OF_ANYTHING)
-    if kind not in VALUES or (kind in (Kind.SHORT, Kind.BITS) and function not in _OF_ONE | _COUNTS):  # these are of 64 bits where that of some group would not fit in less
+    if kind not in VALUES:
         raise UnknownError
     if function in _COUNTS:
         return Kind.INT
@@ -106,9 +105,8 @@ def _kind(groups: _Grouped, name: Hashable, function: Any) -> Kind:
     return kind if kind is not Kind.BOOL else Kind.LOOSE
 
 
-def _of_each(groups: _Grouped, function: str, numeric_only: Any = False) -> Any:
+def _of_each(groups: _Grouped, function: str) -> Any:
     """What a function makes of each column."""
-    constant(numeric_only)
     if function == "size":
         if groups.chosen is not None or not groups.as_index:
             raise UnknownError
@@ -116,10 +114,6 @@ def _of_each(groups: _Grouped, function: str, numeric_only: Any = False) -> Any:
     if type(groups.chosen) is str and groups.as_index:
         return _column(groups, _kind(groups, groups.chosen, function), groups.chosen)
     names = [name for name in groups.table.columns if name not in groups.keys] if groups.chosen is None else texts(groups.chosen)
-    if numeric_only:
-        if any(groups.table.columns[name].of is None for name in names):
-            raise UnknownError  # what was made may be numbers, or objects, if there is nothing but nulls
-        names = [name for name in names if groups.table.columns[name].kind in NUMBERS]
     return _frame(groups, {name: (name, function) for name in names})
 
 

@@ -25,9 +25,7 @@ class Kind(enum.Enum):
 
     BOOL = "flags"
     INT = "integers of 64 bits"
-    BITS = "integers of others, which may be of more where one is put in"
     FLOAT = "floats of 64 bits"
-    SHORT = "floats of less, which may be more where one is filled in"
     TEXT = "texts, and nulls"
     PART = "texts, and nulls, which are floats where there is nothing else"
     TIME = "times, and nulls"
@@ -35,15 +33,11 @@ class Kind(enum.Enum):
     MAYBE = "flags, and nulls, which make objects of them"
     COUNT = "small integers, and nulls, which make floats of them"
     LOOSE = "values that are handed on, for their type hangs on other rows"
-    OPAQUE = "values of other types of pandas"
+    OPAQUE = "values of other types, also numbers of fewer bits: they get more where one is put in, or summed up, that has no room"
     FOREIGN = "objects of any class"
 
 
-FLOATS = frozenset((Kind.FLOAT, Kind.SHORT))
-
-INTEGERS = frozenset((Kind.INT, Kind.BITS))
-
-NUMBERS = frozenset((Kind.BOOL,)) | INTEGERS | FLOATS
+NUMBERS = frozenset((Kind.BOOL, Kind.INT, Kind.FLOAT))
 
 TEXTS = frozenset((Kind.TEXT, Kind.PART))
 
@@ -60,11 +54,9 @@ def kind_at_a_glance(array: Any) -> Kind:
         if kind == np.dtype(object):
             some = set(map(type, array[:: max(1, len(array) // _LOOKED_AT)]))
             return Kind.TEXT if some <= {str, type(None), float} else Kind.FOREIGN
-        if kind.kind == "f" and kind.itemsize <= np.dtype(float).itemsize:
-            return Kind.FLOAT if kind == np.dtype(float) else Kind.SHORT
-        if kind.kind in "iu":
-            return Kind.INT if kind == np.dtype(np.int64) else Kind.BITS
-        return {"b": Kind.BOOL, "M": Kind.TIME}.get(kind.kind, Kind.OPAQUE)
+        if kind.kind == "M":
+            return Kind.TIME
+        return {np.dtype(bool): Kind.BOOL, np.dtype(np.int64): Kind.INT, np.dtype(np.float64): Kind.FLOAT}.get(kind, Kind.OPAQUE)
     if isinstance(kind, pd.DatetimeTZDtype):
         return Kind.TIME if type(kind.tz).__module__.split(".")[0] in _ZONES else Kind.FOREIGN
     return Kind.OPAQUE

@@ -10,7 +10,7 @@ import numpy as np
 
 from bigdebug.actors.plain import computed
 from bigdebug.actors.plain.column import ColumnStandIn, combined, made
-from bigdebug.actors.plain.kinds import FLOATS, Kind
+from bigdebug.actors.plain.kinds import Kind
 from bigdebug.actors.plain.standin import StandIn, UnknownError, told
 
 
@@ -46,15 +46,16 @@ def _where(flags: Any, one: Any, other: Any) -> ColumnStandIn:
 
 
 def _float(column: Any) -> ColumnStandIn:
-    """Of integers, floats of as many bits as they are large."""
-    return made(column, Kind.FLOAT if computed.rounded(told(_column(column)).kind) is Kind.FLOAT else Kind.SHORT)
+    """Of numbers, floats."""
+    computed.rounded(told(_column(column)).kind)
+    return made(column, Kind.FLOAT)
 
 
 def _rounded(column: Any) -> ColumnStandIn:
     """Floats without their fractions."""
-    if told(_column(column)).kind not in FLOATS:
+    if told(_column(column)).kind is not Kind.FLOAT:
         raise UnknownError
-    return made(column, told(column).kind)
+    return made(column, Kind.FLOAT)
 
 
 def _abs(column: Any) -> ColumnStandIn:

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from bigdebug.actors.plain.column import Cells, ColumnStandIn, Rows
-from bigdebug.actors.plain.kinds import FLOATS, Kind, kind_at_a_glance, kind_of, kind_of_constant
+from bigdebug.actors.plain.kinds import Kind, kind_at_a_glance, kind_of, kind_of_constant
 from bigdebug.actors.plain.standin import ATOMS, StandIn, UnknownError, texts, told
 
 
@@ -59,7 +59,7 @@ class Table:
     def key(self, name: Hashable) -> Values:
         """A column as the key of groups: of floats, a zero has the sign of the first one among all."""
         found = self._values(name)
-        return Values(Kind.LOOSE, name) if found.kind_at_a_glance in FLOATS else found
+        return Values(Kind.LOOSE, name) if found.kind_at_a_glance is Kind.FLOAT else found
 
     def _values(self, name: Hashable) -> Values:
         if name not in self.columns:
