@@ -1,4 +1,4 @@
-"""GroupsStandIn: stand-ins for what ``groupby`` gives. What they make of a group is made of its rows alone."""
+"""Groups: stand-ins for what ``groupby`` gives. What they make of a group is made of its rows alone."""
 
 from __future__ import annotations
 
