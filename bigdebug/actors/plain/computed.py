@@ -9,6 +9,11 @@ from typing import Any
 from bigdebug.actors.plain.kinds import NUMBERS, TEXTS, VALUES, Kind, kind_of_constant
 from bigdebug.actors.plain.standin import UnknownError
 
+_ALIKE = {
+    Kind.INT: frozenset((Kind.INT,)), Kind.COUNT: frozenset((Kind.INT,)), Kind.FLOAT: frozenset((Kind.INT, Kind.FLOAT)), Kind.TEXT: frozenset((Kind.TEXT,)), Kind.PART: frozenset((Kind.TEXT,)),
+}
+"""Of which kinds constants are that cells are looked for among."""
+
 _DAY = re.compile(r"\d{4}-\d{1,2}-\d{1,2}")
 
 
@@ -58,8 +63,7 @@ def converted(dtype: Any, kind: Kind, of_input: bool) -> Kind:
 
 def among(kind: Kind, values: Collection[Any]) -> Kind:
     """Whether a cell is among constants of its kind. Raises UnknownError."""
-    wanted = {Kind.INT: {Kind.INT}, Kind.COUNT: {Kind.INT}, Kind.FLOAT: {Kind.INT, Kind.FLOAT}, Kind.TEXT: {Kind.TEXT}, Kind.PART: {Kind.TEXT}}.get(kind, set())
-    if not wanted or not wanted.issuperset(map(kind_of_constant, values)):
+    if kind not in _ALIKE or not _ALIKE[kind].issuperset(map(kind_of_constant, values)):
         raise UnknownError
     return Kind.BOOL
 
@@ -125,9 +129,7 @@ def both(one: Kind, other: Kind) -> Kind:
 
 def cut(kind: Kind, bounds: Collection[Any]) -> Kind:
     """Numbers that are not beyond constants of their kind."""
-    wanted = {Kind.INT: {Kind.INT}, Kind.FLOAT: {Kind.INT, Kind.FLOAT}}.get(kind)
-    if wanted is None or not wanted.issuperset(map(kind_of_constant, bounds)):
-        raise UnknownError
+    among(rounded(kind), bounds)
     return kind
 
 

@@ -23,6 +23,8 @@ _OPERATORS = tuple(f"__{name}__" for name in (
 
 Place = tuple[Any, str]
 
+_TAKEN = object()
+
 
 def genuine() -> bool:
     """Whether it is, of all of them: as it was when this was first asked, and made by pandas or numpy then; and no option makes another thing of nulls, or of large frames. Takes 30 us."""
@@ -44,9 +46,9 @@ _FEWER = 100_000
 
 @lru_cache(maxsize=1)
 def _as_it_was() -> list[tuple[Place, Any]]:
-    """What there is at each place; at one that somebody has taken, nothing."""
+    """What there is at each place; at one that somebody has taken, what nothing is."""
     found = [((owner, name), getattr(owner, name, None)) for owner, name in _places()]
-    return [(place, there if there is None or _is_of(there) else _as_it_was) for place, there in found]
+    return [(place, there if there is None or _is_of(there) else _TAKEN) for place, there in found]
 
 
 def _places() -> Iterator[Place]:

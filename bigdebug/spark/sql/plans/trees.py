@@ -26,20 +26,18 @@ class Trees(Expressions):
         return remembered(tree, "runs_code", lambda: self._runs_code(tree))
 
     def _runs_code(self, tree: Node | Expr) -> bool:
-        functions, generators = self._patterns("PYTHON_UDF", "SCALA_UDF"), self._patterns("GENERATOR")
-        if not tree.containsAnyPattern(self._patterns("PYTHON_UDF", "SCALA_UDF", "GENERATOR")):
-            return False
-        return bool(tree.containsAnyPattern(functions)) or (bool(tree.containsAnyPattern(generators)) and self._calls_table_function(tree))
+        functions = ("PYTHON_UDF", "SCALA_UDF")
+        return self._has(tree, *functions, "GENERATOR") and (self._has(tree, *functions) or self._calls_table_function(tree))
 
-    def _patterns(self, *names: str) -> Any:
-        """What Spark notes of a tree that has such within."""
-        if names not in self._noted:
-            patterns = self.jvm.org.apache.spark.sql.catalyst.trees.TreePattern
-            self._noted[names] = self.seq(getattr(patterns, name)() for name in names)
-        return self._noted[names]
+    def _has(self, tree: Node | Expr, *patterns: str) -> bool:
+        """Whether Spark notes of a tree that it has one of these within."""
+        if patterns not in self._patterns:
+            known = self.jvm.org.apache.spark.sql.catalyst.trees.TreePattern
+            self._patterns[patterns] = self.seq(getattr(known, name)() for name in patterns)
+        return bool(tree.containsAnyPattern(self._patterns[patterns]))
 
     @cached_property
-    def _noted(self) -> dict[tuple[str, ...], Any]:
+    def _patterns(self) -> dict[tuple[str, ...], Any]:
         return {}
 
     def _calls_table_function(self, tree: Node | Expr) -> bool:
@@ -57,7 +55,7 @@ class Trees(Expressions):
         return remembered(expression, "computes_many", lambda: self._computes_many(expression))
 
     def _computes_many(self, expression: Expr) -> bool:
-        return bool(expression.containsAnyPattern(self._patterns("AGGREGATE_EXPRESSION", "WINDOW_EXPRESSION", "GENERATOR"))) or any(self.is_a(expression, name) for name in _MANY)
+        return self._has(expression, "AGGREGATE_EXPRESSION", "WINDOW_EXPRESSION", "GENERATOR") or any(self.is_a(expression, name) for name in _MANY)
 
     def is_of(self, expression: Expr, plan: Node) -> bool:
         """Whether all columns that an expression reads are those of a plan."""
@@ -65,7 +63,7 @@ class Trees(Expressions):
 
     def asks_plan(self, expression: Expr) -> bool:
         """Whether a subquery is somewhere in an expression."""
-        return bool(expression.containsPattern(self.jvm.org.apache.spark.sql.catalyst.trees.TreePattern.PLAN_EXPRESSION()))
+        return self._has(expression, "PLAN_EXPRESSION")
 
     def asks_membership(self, tree: Node | Expr) -> bool:
         """Whether an IN with a subquery is somewhere in a plan, or in an expression."""
