@@ -44,7 +44,10 @@ class Decorated:
         raise NotImplementedError
 
     def __get__(self, owner: Any, kind: type[Any] | None = None) -> Any:
-        if not hasattr(type(self._function), "__get__") or isinstance(self._function, MethodType):
+        binds = getattr(type(self._function), "__get__", None)
+        if binds is None or isinstance(self._function, MethodType):
+            return self
+        if owner is not None and binds(self._function, owner, kind) is self._function:  # as partial functions of Python 3.13
             return self
         method = self if self._bound else vars(self).get("_method") or vars(self).setdefault("_method", self._as_method())
         return method if owner is None else MethodType(method, owner)

@@ -114,7 +114,8 @@ class FrameFunction(Decorated):
         try:
             with telling():
                 seen = self._owners(frame, heard)
-                return result, _of_owners(seen, seen.of(bare(result))), ""
+                owners = seen.of_labelled(bare(result)) if isinstance(seen, GroupOwners) and reading.keeps_labels else seen.of(bare(result))
+                return result, _of_owners(seen, owners), ""
         except Broken as promise:
             associations, why, _ = self._unknown(str(promise))
             return result, associations, why

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
 from typing import NamedTuple
 
@@ -74,10 +75,17 @@ def matched(lineage: str, read: Sequence[Looked], written: Sequence[Looked], uno
 
 
 def numbered(read: Lines, written: Lines) -> tuple[Groups | Intervals, int]:
-    """The n-th line was made of the n-th."""
+    """The n-th line was made of the n-th. The same lines in another order were sorted, or their files were taken in another order."""
     if len(read) != len(written):
         raise Unmatched(f"wrote {len(written):,} lines and read {len(read):,}")
+    if _reordered(read, written):
+        raise Unmatched("wrote the lines that it had read in another order")
     return one_to_one(len(read)), 0
+
+
+def _reordered(read: Lines, written: Lines) -> bool:
+    known = set(read)  # of most that a program made one new line ends it here
+    return all(line in known for line in written) and list(read) != list(written) and Counter(read) == Counter(written)
 
 
 def left(read: Lines, written: Lines) -> tuple[Groups | Intervals, int]:

@@ -179,6 +179,8 @@ def kept(probes: list[Probe], result: Any, owners: Owners, of_result: Column) ->
         mine = _among(of_every, probe.owners)
         there = every[mine][np.argsort(of_every[mine], kind="stable")]
         order = np.argsort(tried, kind="stable")
+        if not len(order) and not len(there):
+            continue
         alone, others = bare(probe.result).iloc[order], whole.iloc[there]
         if not _equal(tried[order], np.sort(of_every[mine])) or not (same(alone, others, Close(owners.close, probe.floats)) or same_unordered(alone, others, tried[order])):
             raise Broken("it gave something else of a few rows alone than of the same rows among all others")

@@ -14,6 +14,9 @@ spark = (SparkSession.builder.master("local[2]").appName("${name}")
     .config("spark.python.unix.domain.socket.enabled", "true").getOrCreate())
 spark.sparkContext.setLogLevel("OFF")`;
 
+/** What JupyterLab and ipywidgets had asked of a kernel that is started again, and never catch. What we ask of one is about subshells. */
+const JUPYTERS = /^Canceled future for (?!create_subshell|delete_subshell)\w+ message before replies were done$/;
+
 export class Desk {
   /** What a script of a record would have called. */
   readonly alerts: string[] = [];
@@ -34,7 +37,11 @@ export class Desk {
         void dialog.dismiss();
       }
     });
-    page.on('pageerror', error => this.errors.push(error.stack ?? String(error))); // it says whose code that was
+    page.on('pageerror', error => {
+      if (!JUPYTERS.test(error.message)) {
+        this.errors.push(error.stack ?? String(error)); // it says whose code that was
+      }
+    });
     page.on('console', said => {
       if (said.type() === 'error' && said.location().url.includes('/extensions/bigdebug/')) {
         this.errors.push(said.text());

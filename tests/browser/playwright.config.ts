@@ -11,7 +11,7 @@ export default defineConfig({
   timeout: 120_000,
   expect: { timeout: 30_000 },
   forbidOnly: 'CI' in process.env,
-  reporter: 'list',
+  reporter: [['list'], ['./lastwords.ts']],
   use: {
     screenshot: 'only-on-failure',
     actionTimeout: 20_000,

@@ -1,5 +1,6 @@
 """Plain functions: which are read, which are tried, and what a step that is read tells, costs, and leaves alone."""
 
+import dis
 import signal
 import sys
 import threading
@@ -14,6 +15,7 @@ from pandas.testing import assert_frame_equal
 
 from bigdebug import actors
 from bigdebug.actors.arguments import Arguments
+from bigdebug.actors.owners import GroupOwners
 from bigdebug.actors.plain.genuine import _is_of
 from bigdebug.actors.plain.heard import Heard
 from bigdebug.actors.plain.promise import read as read_promise
@@ -155,6 +157,7 @@ LINES = {
     "numbers or not": "return f.assign(p=f.t.str.split(' ').str[1]).groupby('k').max(numeric_only=True)", "nulls of objects": "return f.assign(a=f['any'].isna())", "objects dropped": "return f.dropna()", "texts of groups": "return f.groupby('k').t.max()",
     "now": "return f.assign(a=f.w < 'now')", "shorter floats of groups": "return f.groupby('k').short.std()", "loops in loops": "n = 0\n    for a in (1, 2):\n        for b in (3, 4):\n            n = n + b\n    return f.assign(a=n)",
     "a column that is not there": "return f[['z']]", "columns of other rows": "return f.assign(a=f.v - f[f.n > 1].v)", "texts of numbers": "return f.assign(a=f.n.str.upper())", "keys of objects": "return f.groupby(['k', 'any']).v.sum()",
+    "square of flags": "return f.assign(a=(f.on ** 2).where(f.v > 0, 300) * 100)", "lists in lists": "n = [[a * b for a in (1, 2)] for b in (3, 4)]\n    return f.assign(a=len(n))",
     "with": "with np.errstate(all='ignore'):\n        return f[f.n > 1]", "imported": "import os\n    return f", "global": "global SEEN\n    SEEN = 1\n    return f",
 }
 
@@ -227,6 +230,19 @@ def test_where_infinities_are_nulls_nothing_is_known():
     assert read(PLAIN["filter"])
 
 
+def test_where_objects_become_texts_nothing_is_known():
+    with pd.option_context("future.infer_string", True):
+        assert not read(PLAIN["filter"])
+    assert read(PLAIN["filter"])
+
+
+def test_code_is_looked_at_once(monkeypatch):
+    function = written("return f[f.n > 1]")
+    assert read(function)
+    monkeypatch.setattr(dis, "get_instructions", None)
+    assert read(function)
+
+
 def test_helpers_are_read_once_each():
     scope = {"h0": taxed}
     for depth in range(1, 12):
@@ -296,6 +312,31 @@ def test_frames_of_other_kinds_are_tried():
     assert [read(lambda f: f.copy(), frame=frame) for frame in (times, days)] == [True, False]
 
 
+class Name(str):
+    """Somebody's."""
+
+
+class Labels(pd.Index):
+    """Somebody's."""
+
+
+def test_what_pandas_finds_behind_a_name_is_the_column():
+    relabelled, shadowed, noted, named, labelled, backwards = (FRAME[["n", "v"]].copy() for _ in range(6))
+    relabelled["v"].index = [3, 2, 1, 0]
+    with pytest.warns(UserWarning, match="doesn't allow columns"):
+        shadowed.score = FRAME.v
+    shadowed["score"] = [10.0, 0.0, 5.0, 1.0]
+    noted["v"].attrs["of"] = []
+    named.columns = [Name("n"), "v"]
+    labelled.index = pd.Index._simple_new.__func__(Labels, labelled.index.to_numpy())
+    backwards = backwards[::-1]
+    own = FRAME[["n", "v"]].copy()
+    _ = own["v"], own.v, own.plot
+    assert not any(read(lambda f: f[f.v > 1], frame=frame) for frame in (relabelled, shadowed, noted, named, labelled, backwards))
+    assert read(lambda f: f[f.v > 1], frame=own)
+    assert read(lambda f: f[f.v > 1], frame=own.set_index("n", append=True))
+
+
 def test_who_follows_each_line_sees_no_line_that_is_not_called(home):
     lines, mine = [], PLAIN["filter"].__code__
 
@@ -343,6 +384,18 @@ def test_a_step_that_is_read_has_exact_lineage_and_believes_nothing(home):
     assert [(step.believed, [why for why in step.incomplete if "came from no step" not in why]) for step in steps] == [("", [])] * 3
     assert [back(steps[1], n) for n in range(2)] == [[0, 3], [1]]
     assert [back(steps[2], n) for n in range(4)] == [[0, 3], [1], [2], [0, 3]]
+
+
+@pytest.mark.parametrize("function", [GROUPED["share"], lambda f: f[f.n > 1], lambda f: f.sort_values("n", kind="stable").fillna({"v": 0.0})])
+@pytest.mark.parametrize("labels", [[0, 1, 2, 3], [7, 3, 5, 1], list("abcd"), [1, 1, 2, 2]])
+def test_rows_that_groups_hand_on_are_known_by_their_labels(home, monkeypatch, function, labels):
+    monkeypatch.setattr(GroupOwners, "of", GroupOwners.of if len(set(labels)) < 4 else None)
+    frame = FRAME.set_axis(labels)
+    assert read(function, ["k"], frame)
+    result = actors.groups(function, by="k")(frame)
+    step = actors.steps()[-1]
+    groups = {key: np.flatnonzero(frame.k.isna() if key is None else frame.k == key).tolist() for key in frame.k}
+    assert [back(step, row) for row in range(len(result))] == [groups[key] for key in result.k]
 
 
 def back(step, row):

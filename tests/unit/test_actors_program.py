@@ -170,6 +170,21 @@ def test_lines_of_several_files_are_numbered_in_an_order_that_was_said(source, t
         assert "nobody said in which order it reads them" in step.incomplete[0]
 
 
+@pytest.mark.parametrize(("argv", "reads"), [(["sort", "in.txt"], ["in.txt"]), (["cat", "b", "in.txt"], ["in.txt", "b"])])
+def test_the_same_lines_in_another_order_are_not_made_of_those_of_their_numbers(source, tmp_path, argv, reads):
+    (tmp_path / "in.txt").write_text("a\nc\nb\n")
+    (tmp_path / "b").write_text("b1\nb2\n")
+    actors.program(argv, reads=reads, stdout=tmp_path / "out", lineage="lines", cwd=tmp_path)
+    (step,) = actors.steps()
+    assert "wrote the lines that it had read in another order, so it is traced file by file" in step.incomplete[0]
+
+
+def test_lines_that_are_among_others_by_chance_have_their_numbers(tmp_path):
+    (tmp_path / "in.txt").write_text("1\n2\n3\n")
+    actors.program(["awk", "{print $1 + 1}"], stdin="in.txt", stdout=tmp_path / "out", lineage="lines", cwd=tmp_path)
+    assert back(actors.steps()[0], tmp_path / "out", 1) == {str(tmp_path / "in.txt"): [1]}
+
+
 def test_a_program_is_named_in_bytes_as_well(source, tmp_path):
     assert actors.program([b"cat", os.fsencode(source)], reads=source, stdout=tmp_path / "out", lineage="lines").returncode == 0
     assert actors.steps()[0].name == "cat"

@@ -288,6 +288,19 @@ def test_labels_of_groups_that_are_of_all_are_seen(home):
         assert "no lineage" not in "".join(notes(home, actors.groups(right, by="k"), frame))
 
 
+NO_ROWS = {
+    "apply": lambda f: f.groupby("k").apply(lambda g: pd.Series({"n": len(g), "most": g.x.max()}), include_groups=False).reset_index(),
+    "pivot": lambda f: f.assign(odd=(f.x % 2).map({0: "even", 1: "odd"})).pivot_table(index="k", columns="odd", values="x", aggfunc="sum").reset_index(),
+    "quantiles": lambda f: f.groupby("k").x.quantile([0.1, 0.5]).unstack().reset_index(),
+}
+
+
+@pytest.mark.parametrize("name", NO_ROWS)
+def test_a_group_of_null_keys_of_which_nothing_comes_breaks_no_promise(home, name):
+    frame = pd.DataFrame({"k": pd.Series(["a", "b", None] * 8, dtype=object), "x": range(24)})
+    assert notes(home, actors.groups(NO_ROWS[name], by="k"), frame) == []
+
+
 def test_outputs_that_cannot_be_compared_are_refused_and_end_no_program(home):
     class Odd:
         def __init__(self, record):

@@ -99,11 +99,11 @@ def quotient(one: Kind, other: Kind) -> Kind:
 
 
 def integral(exact: bool) -> Callable[[Kind, Kind], Kind]:
-    """Of numbers that are divided, or raised; some of integers may be floats where it is not ``exact``: by one that may be zero, or less."""
+    """Of numbers that are divided, or raised; some of integers may be floats where it is not ``exact``: by one that may be zero, or less. (The square of flags has 8 bits.)"""
 
     def kinds(one: Kind, other: Kind) -> Kind:
         found = product(one, other)
-        if found is Kind.INT and not exact:
+        if Kind.BOOL in (one, other) or (found is Kind.INT and not exact):
             raise UnknownError
         return found
 

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterator
 from types import FunctionType
 from typing import Any
+
+import numpy as np
 
 from bigdebug.actors.bare import arrays_of
 from bigdebug.actors.plain.column import ColumnStandIn, Rows
 from bigdebug.actors.plain.computed import filled
 from bigdebug.actors.plain.grouped import GroupsStandIn
 from bigdebug.actors.plain.kinds import VALUES, Kind
-from bigdebug.actors.plain.standin import ATOMS, StandIn, UnknownError, constant, texts
+from bigdebug.actors.plain.standin import ATOMS, StandIn, UnknownError, constant, texts, unchanging
 from bigdebug.actors.plain.table import Seen, Table, Values
 
 
@@ -19,20 +21,39 @@ def table_of(frame: Any, by: frozenset[Hashable]) -> Table:
     """What is known of the frame that a function is called with. Raises UnknownError if it has other columns than frames mostly have, or something was put on it. Takes 1 us for each column."""
     import pandas as pd
 
-    if type(frame.columns) not in (pd.Index, pd.RangeIndex) or not frame.columns.is_unique or frame.attrs:
+    if type(frame.columns) not in (pd.Index, pd.RangeIndex) or not all(unchanging(name) or type(name) is pd.Timestamp for name in frame.columns) or not frame.columns.is_unique:
         raise UnknownError  # an index of times finds what a text says
-    if not all(map(_is_bare, (frame, *getattr(frame, "_item_cache", {}).values()))):
+    arrays, remembered = arrays_of(frame), getattr(frame, "_item_cache", {}).values()
+    if not (_is_bare(frame) and all(_is_bare(column) and type(column) is pd.Series and column.index.is_(frame.index) for column in remembered)):
         raise UnknownError
-    arrays = arrays_of(frame)
-    if not all(type(array).__module__.startswith(("pandas.", "numpy")) for array in arrays):
+    if not all(map(_is_pandas, (*arrays, *_parts(frame.index)))) or any(_is_backwards(array) for array in arrays):
         raise UnknownError
     columns = {name: Values(None, name, array) for name, array in zip(frame.columns, arrays)}
     return Table(Rows(), columns, by, FrameStandIn, own=False)
 
 
 def _is_bare(made: Any) -> bool:
-    """Whether pandas alone has set attributes of a frame, or of a column of it that is remembered: of others it would be asked for a method."""
-    return all(name.startswith("_") or type(value).__module__.startswith("pandas.") for name, value in vars(made).items())
+    """Whether nobody has set attributes of a frame, or of a column of it that is remembered, but pandas, which remembers what gives their methods: others may be asked for a method, or stand before a column."""
+    return not made.attrs and all(name.startswith("_") or (type(value).__module__.startswith("pandas.") and name not in made) for name, value in vars(made).items())
+
+
+def _parts(index: Any) -> Iterator[Any]:
+    """What the labels of rows are made of."""
+    yield index
+    if index.nlevels == 1:
+        yield index.array
+    else:
+        for level in index.levels:
+            yield from _parts(level)
+
+
+def _is_pandas(made: Any) -> bool:
+    return type(made).__module__.startswith(("pandas.", "numpy"))
+
+
+def _is_backwards(array: Any) -> bool:
+    """Whether an array is a view that begins at the end: numpy computes it number by number, and others several at once, which may round otherwise."""
+    return type(array) is np.ndarray and array.strides[0] < 0
 
 
 class FrameStandIn(StandIn):

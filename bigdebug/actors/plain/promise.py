@@ -23,6 +23,8 @@ class Reading(NamedTuple):
 
     calls_by_row: bool
     """Whether pandas calls a function of Python for each row: for texts, it does."""
+    keeps_labels: bool
+    """Whether each row that it gives has the label of the one that it is made of; of groups, of one of the same group."""
 
 
 def read(function: Callable[..., Any], arguments: Arguments, frame: Any, by: Iterable[Any]) -> Reading | None:
@@ -41,8 +43,9 @@ def read(function: Callable[..., Any], arguments: Arguments, frame: Any, by: Ite
         groups, standing, constant = frozenset(by), Standing(module), Constants().of
         given = arguments.copied(((), constant(arguments.after), {name: constant(value) for name, value in arguments.named.items()}))
         result = given.call(standing.of(function), FrameStandIn(table_of(frame, groups)))
-        keeps = _keeps_keys(result, groups) if groups else _keeps_labels(result)
-        return Reading("str" in standing.attributes) if keeps else None
+        labelled = _keeps_labels(result)
+        keeps = _keeps_keys(result, groups) if groups else labelled
+        return Reading("str" in standing.attributes, labelled) if keeps else None
     except UnknownError:
         return None
     except Exception as error:  # of constants, or of what a stand-in does not do

@@ -7,9 +7,9 @@ import dis
 import inspect
 import re
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from types import CellType, CodeType, FunctionType
-from typing import Any
+from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
 from bigdebug.actors.codes import codes_in
@@ -34,7 +34,18 @@ _HIDDEN = ("_", "gi_", "cr_", "tb_", "f_", "mro", "format", "encode", "decode")
 
 _NOTHING = object()
 
-_KNOWN: WeakKeyDictionary[CodeType, bool] = WeakKeyDictionary()
+
+
+class _Code(NamedTuple):
+    """What code, and all within, has to do with, if it is straight."""
+
+    attributes: frozenset[str]
+    """The names of all attributes that it asks for."""
+    globals: frozenset[str]
+    loops: int
+
+
+_KNOWN: WeakKeyDictionary[CodeType, _Code | None] = WeakKeyDictionary()
 
 
 def watched() -> bool:
@@ -51,12 +62,13 @@ class Standing:
         self._modules = modules
         self._constants = Constants()
         self._made: dict[FunctionType, FunctionType | None] = {}
+        self._loops = 0
         self.attributes = set[str]()
         """The names of all attributes that they ask for."""
 
     def of(self, function: Any) -> FunctionType:
         """The copy of a function. Raises UnknownError where its code does anything else, or calls itself."""
-        if type(function) is not FunctionType or function.__dict__ or not _straight(function.__code__):
+        if type(function) is not FunctionType or function.__dict__:
             raise UnknownError
         if type(function.__globals__) is not dict or type(getattr(function, "__builtins__", {})) is not dict:  # of another class, it answers as that likes
             raise UnknownError
@@ -70,8 +82,14 @@ class Standing:
 
     def _copied(self, function: FunctionType) -> FunctionType:
         constant, code = self._constants.of, function.__code__
-        self.attributes.update(_attributes_of(code))
-        names = {name: self._global(name, function) for name in _globals_of(code)}
+        known = _straight(code)
+        if known is None:
+            raise UnknownError
+        self.attributes |= known.attributes
+        self._loops += known.loops
+        if self._loops > 1:  # one may be within another, where each takes its time as often as the other goes round
+            raise UnknownError
+        names = {name: self._global(name, function) for name in known.globals}
         cells = tuple(CellType(constant(each.cell_contents)) for each in function.__closure__ or ())
         made = FunctionType(code, {**names, "__builtins__": {}}, function.__name__, constant(function.__defaults__ or ()), cells)
         made.__kwdefaults__ = {name: constant(value) for name, value in (function.__kwdefaults__ or {}).items()}
@@ -87,41 +105,40 @@ class Standing:
         return self._constants.of(value) if stands is None else stands
 
 
-def _straight(code: CodeType) -> bool:
-    """Whether code, and all within, is such."""
-    known = _KNOWN.get(code)
-    if known is None:
-        known = _KNOWN[code] = all(_gives_what_it_returns(each) and _goes_on(each, code.co_freevars) for each in codes_in(code))
-    return known
+def _straight(code: CodeType) -> _Code | None:
+    """What is known of code that is such, and all within; None if it is not. (Tools may put any object among its constants, and code is told apart by these, too.)"""
+    codes = [*codes_in(code)]
+    if not all(isinstance(each, CodeType) or each is ... or type(each) is complex or unchanging(each) for one in codes for each in one.co_consts):
+        return None
+    if code not in _KNOWN:
+        _KNOWN[code] = _looked_at(codes, code.co_freevars)
+    return _KNOWN[code]
+
+
+def _looked_at(codes: Sequence[CodeType], remembered: tuple[str, ...]) -> _Code | None:
+    steps = [list(dis.get_instructions(each)) for each in codes]
+    loops = [{step.argval for step in of_one if step.opcode in _JUMPS and step.argval < step.offset} for of_one in steps]
+    if not all(_gives_what_it_returns(each) and _goes_on(of_one, back, remembered) for each, of_one, back in zip(codes, steps, loops)):
+        return None
+    every = [step for of_one in steps for step in of_one]
+    asked = frozenset(step.argval for step in every if step.opname in _ASK)
+    return _Code(asked, frozenset(step.argval for step in every if step.opname == "LOAD_GLOBAL"), sum(map(len, loops)))
 
 
 def _gives_what_it_returns(code: CodeType) -> bool:
-    return not code.co_flags & (inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR)
+    return not code.co_flags & (inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR) and not getattr(code, "co_exceptiontable", b"")
 
 
-def _goes_on(code: CodeType, remembered: tuple[str, ...]) -> bool:
-    """Whether all that code does is known. It sets no variable of the functions around, handles no exception, asks for nothing that is hidden, and loops once over what is there. (Tools may put any
-    object among its constants.)"""
-    steps = {step.offset: step for step in dis.get_instructions(code)}
-    back = {step.argval for offset, step in steps.items() if step.opcode in _JUMPS and step.argval < offset}
-    fixed = all(isinstance(each, CodeType) or each is ... or type(each) is complex or unchanging(each) for each in code.co_consts)
-    return fixed and not getattr(code, "co_exceptiontable", b"") and len(back) < 2 and all(steps[offset].opname == "FOR_ITER" for offset in back) and all(
+def _goes_on(steps: Sequence[dis.Instruction], back: set[int], remembered: tuple[str, ...]) -> bool:
+    """Whether all that code does is known. It sets no variable of the functions around, handles no exception, asks for nothing that is hidden, and goes back only to what is there once."""
+    return not back.difference(step.offset for step in steps if step.opname == "FOR_ITER") and all(
         _STEPS.fullmatch(step.opname)
         and not (step.opname in ("STORE_DEREF", "DELETE_DEREF") and step.argval in remembered)
         and not (step.opname in _ASK and step.argval.startswith(_HIDDEN))
-        for step in steps.values()
+        for step in steps
     )
 
 
 _ASK = ("LOAD_ATTR", "LOAD_METHOD")
 
 _JUMPS = frozenset((*dis.hasjrel, *dis.hasjabs))
-
-
-def _attributes_of(code: CodeType) -> Iterator[str]:
-    return (step.argval for each in codes_in(code) for step in dis.get_instructions(each) if step.opname in _ASK)
-
-
-def _globals_of(code: CodeType) -> set[str]:
-    """The names that code and all within looks for among globals."""
-    return {step.argval for each in codes_in(code) for step in dis.get_instructions(each) if step.opname == "LOAD_GLOBAL"}
