@@ -1,4 +1,4 @@
-"""Copying: the actors that a saved session needs, beside its runs: then it is a pipeline wherever it is opened."""
+"""Copying: the actors that a saved session needs, beside its runs: then it is a pipeline wherever it is opened, and tells of what failed on the way."""
 
 from __future__ import annotations
 
@@ -8,17 +8,18 @@ from pathlib import Path
 
 from bigdebug.actors.actor import Home, home_of
 from bigdebug.actors.actorstep import ActorStep
-from bigdebug.actors.opening import steps
+from bigdebug.actors.opening import UncommittedStep, steps
 
 
 def copy_joined(to: Path, paths: Collection[str], home: Home = None) -> list[str]:
     """Copy the committed actors that are joined with files into a new home: those that read or wrote one of them, or what such an actor read or wrote, and those that
-    they are linked with; their ids. A damaged actor is left out.
+    they are linked with; and those that failed when they had written, or had begun to read, one of these files. Gives their ids. A damaged actor is left out.
 
     Opens all actors of the home, and copies as many bytes as those take that are meant. Raises StoreErrors.
     """
     source = home_of(home)
-    known = {step.id: step for step in steps(source) if isinstance(step, ActorStep)}
+    every = steps(source)
+    known = {step.id: step for step in every if isinstance(step, ActorStep)}
     files = {name: {extent.path for extent in (*step.reads, *step.writes)} for name, step in known.items()}
     links = source.links()
     meant, reached = set[str](), set(paths)
@@ -29,14 +30,15 @@ def copy_joined(to: Path, paths: Collection[str], home: Home = None) -> list[str
             break
         meant |= more
         reached |= {path for name in more for path in files[name]}
-    for name in sorted(meant):
+    failed = {step.id for step in every if isinstance(step, UncommittedStep) and reached.intersection((*step.took, *step.left))}
+    for name in sorted(meant | failed):
         for file in source.paths(name):
-            if file.parent == source.root / name:
-                copy = to / name / file.name
+            if name in failed or file.parent == source.root / name:
+                copy = to / file.relative_to(source.root)
                 copy.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
                 shutil.copyfile(file, copy)
     for pair in links:
         if meant.issuperset(pair):
             (to / "links").mkdir(exist_ok=True, mode=0o700)
             (to / "links" / "@".join(pair)).touch()
-    return sorted(meant)
+    return sorted(meant | failed)

@@ -14,17 +14,19 @@ from bigdebug.trace.across.located import Extent, Unit, dump_extent, load_extent
 
 @dataclass(frozen=True)
 class Failure:
-    """What went wrong, in words; when, in seconds since 1970; the inputs that it failed on, and the files that these stand in."""
+    """What went wrong, in words; when, in seconds since 1970; the inputs that it failed on, and the files that these stand in; all files that it took records of, and that it left."""
 
     error: str
     ended: float | None
     culprits: tuple[ActorCulprit, ...] = ()
     reads: tuple[Extent, ...] = ()
+    took: tuple[str, ...] = ()
+    left: tuple[str, ...] = ()
 
     def write(self) -> str:
         """As JSON."""
         culprits = [{**each.dump(), "at": None if each.at is None else list(each.at)} for each in self.culprits]
-        return json.dumps({"error": self.error, "culprits": culprits, "ended": self.ended, "reads": [dump_extent(each) for each in self.reads]})
+        return json.dumps({"error": self.error, "culprits": culprits, "ended": self.ended, "reads": [dump_extent(each) for each in self.reads], "took": self.took, "left": self.left})
 
     @classmethod
     def read(cls, text: str, actor: str) -> Failure:
@@ -32,7 +34,14 @@ class Failure:
         told = json.loads(text)
         if not isinstance(told, dict) or not isinstance(told.get("error"), str) or not isinstance(told.get("ended", 0.0), int | float | None):
             raise ValueError("this is no account of a failure")
-        return cls(told["error"], told.get("ended"), tuple(_culprit(each, actor) for each in told.get("culprits", [])), tuple(map(load_extent, told.get("reads", []))))
+        culprits, reads = (_culprit(each, actor) for each in told.get("culprits", [])), map(load_extent, told.get("reads", []))
+        return cls(told["error"], told.get("ended"), tuple(culprits), tuple(reads), *(tuple(map(_path, told.get(each, []))) for each in ("took", "left")))
+
+
+def _path(told: Any) -> str:
+    if not isinstance(told, str):
+        raise ValueError("this is no path")
+    return told
 
 
 def _culprit(told: Mapping[str, Any], actor: str) -> ActorCulprit:

@@ -38,7 +38,8 @@ def rows(function: Function | None = None, *, check: bool = True, name: str = ""
     """A function over a frame that makes each row of one input row alone, and keeps its label in the index.
 
     Filters, new columns, ``explode``, ``sort_values``, ``map`` do so. What looks at neighbours (``shift``, ``cumsum``), at all (``mean``), or at duplicates does not, nor does
-    ``reset_index``. The function gets the very frame, and what it gives is given. Where all that it does is known (operators, filters, new columns, ``.str``, ``np.where``, group bys by
+    ``reset_index``, but where all rows are handed on. A table that is looked up is an input, too: ``merge`` follows both; what plain pandas made of one (a dictionary, a Series) is a constant to it.
+    The function gets the very frame, and what it gives is given. Where all that it does is known (operators, filters, new columns, ``.str``, ``np.where``, group bys by
     name; helpers that do no more), it is read that the promise holds of all rows (``plain``, 0.3 ms). Else, before it is called, a copy of it, with copies of all that it remembers, is called on copies of a few rows, and
     of its other arguments, to see that the promise holds; if it does not, the step has no lineage and says why. If something cannot be copied for certain (a lock, an open file, an
     iterator, more than 256 MB), or if it would write or remove a file (but by ``open``: that writes nothing then), connect with something or start a program, which it is stopped from, it
@@ -98,7 +99,7 @@ class FrameFunction(Decorated):
                 given(actor, result, inputs, associations, (*why, *filter(None, [more])))
                 return result
             seen, probes, untold = self._before(frame, arguments, beside)
-            if seen is not None and not probes:
+            if not probes:
                 beside.remembers(self._function, arguments)
             result = by_caller(self._function, *args, **kwargs)
             associations, more, held = self._after(seen, probes, untold, inputs.count, result)
@@ -113,15 +114,22 @@ class FrameFunction(Decorated):
         result = heard.of_call(partial(by_caller, self._function, *args, **kwargs))
         try:
             with telling():
-                seen = self._owners(frame, heard)
-                owners = seen.of_labelled(bare(result)) if isinstance(seen, GroupOwners) and reading.keeps_labels else seen.of(bare(result))
-                return result, _of_owners(seen, owners), ""
+                return result, self._told(reading, frame, heard, bare(result)), ""
         except Broken as promise:
             associations, why, _ = self._unknown(str(promise))
             return result, associations, why
 
-    def _owners(self, frame: Any, heard: Heard | None = None) -> Owners:
-        return GroupOwners(frame, self._by, heard) if self._by else RowOwners(frame)
+    def _told(self, reading: Reading, frame: Any, heard: Heard, result: Any) -> Associations:
+        """The associations of a result, by what was read of it: rows that are all handed on need no labels. Raises Broken."""
+        every = reading.keeps_rows and len(result) == len(frame)
+        if not self._by:
+            return made_of(Column.steps(len(frame)) if every else RowOwners(frame).of(result))
+        seen = GroupOwners(frame, self._by, heard)
+        owners = Column.of(seen.codes) if every else seen.of_labelled(result) if reading.keeps_labels else seen.of(result)
+        return _of_owners(seen, owners)
+
+    def _owners(self, frame: Any) -> Owners:
+        return GroupOwners(frame, self._by) if self._by else RowOwners(frame)
 
     def _before(self, frame: Any, arguments: Arguments, beside: Beside) -> tuple[Owners | None, list[Probe], str]:
         """Who owns a row, and what copies of the function gave of a few; or why it was not tried, or, without owners, why it has no lineage."""

@@ -170,11 +170,18 @@ class ActorHome:
         return committed, sorted(name for name in waiting - set(committed) if _ID.fullmatch(name))
 
     def why_not(self, actor: str) -> tuple[str, Failure]:
-        """Why an actor has not committed, in words; and what it said of its failure."""
+        """Why an actor has not committed, in words; and what it said of its failure. Raises StoreErrors where somebody knows that it said something else."""
         with suppress(OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError):  # what is no account of a failure says nothing
-            told = Failure.read((self.root / f"{actor}{_FAILED}").read_text(encoding="utf-8"), actor)
+            told = Failure.read(self._text(f"{actor}{_FAILED}"), actor)
             return f"it failed: {told.error}", told
         return ("it has not committed yet" if self.captures(actor) else "it never committed, and its process let go of it"), Failure("", None)
+
+    def _text(self, name: str) -> str:
+        """What a file here says. Raises OSError, ValueError, and what ``check`` does of one that is there."""
+        path = self.root / name
+        if self.check is not None and mode_of(path):
+            self.check(path)
+        return path.read_text(encoding="utf-8")
 
     def captures(self, actor: str) -> bool:
         """Whether somebody holds an actor that has not committed, or is registering or committing it."""
@@ -233,7 +240,7 @@ class ActorHome:
 
     def _registered(self, path: Path) -> Facts:
         try:
-            return Facts.load(json.loads(path.read_text(encoding="utf-8")))
+            return Facts.load(json.loads(self._text(path.name)))
         except (ValueError, LookupError, TypeError, ArithmeticError) as problem:
             raise StoreError(f"This is no registration of an actor: {problem}", value=str(path), remedy="Remove the file: no other actor needs it.") from problem
 

@@ -35,6 +35,9 @@ class UncommittedStep:
     """The files that its culprits stand in. It has no part in what else comes of these."""
     reads: Sequence[Extent] = ()
     writes: Sequence[Extent] = ()
+    took: Sequence[str] = ()
+    left: Sequence[str] = ()
+    """The files that it had begun to read when it failed, and those that it had written."""
     lost: str = ""
     """Why nobody knows what it read and wrote, where it was damaged."""
 
@@ -123,10 +126,9 @@ def _same(name: tuple[object, ...], step: ActorStep | UncommittedStep) -> ActorS
 
 
 def _uncommitted(home: ActorHome, actor: str) -> ActorStep | UncommittedStep:
-    why, told = home.why_not(actor)
     try:
-        facts = home.facts(actor)
+        (why, told), facts = home.why_not(actor), home.facts(actor)
     except BigdebugError as damaged:
         return UncommittedStep(actor, actor, "actor", None, None, (str(damaged),))
     sentence = f"The actor {facts.name} cannot be asked: {why}"
-    return _same((home.root, actor), UncommittedStep(actor, facts.name, facts.kind[0], facts.began, told.ended, (sentence,), facts.within, told.culprits, told.reads))
+    return _same((home.root, actor), UncommittedStep(actor, facts.name, facts.kind[0], facts.began, told.ended, (sentence,), facts.within, told.culprits, told.reads, took=told.took, left=told.left))

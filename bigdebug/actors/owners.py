@@ -38,7 +38,7 @@ class RowOwners:
         self._index = frame.index
         _ = self._index.is_monotonic_increasing  # of one that is, pandas knows then whether it is unique, and makes no table of it
         if not self._index.is_unique:
-            raise Broken("some of its rows have the same label in the index; reset_index before the step")
+            raise Broken("some of its rows have the same label in the index; let a step before it do nothing but reset_index(drop=True)")
         self._counts_up = _counts_up(self._index)
 
     def expect_all(self) -> None:

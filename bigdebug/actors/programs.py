@@ -48,6 +48,7 @@ def program(
     taken, given = (_paths(some, one, options.get("cwd")) for some, one in ((reads, stdin), (writes, stdout)))
     called = name or os.path.basename(os.fsdecode(argv[0]))
     with steady(called, PROGRAM, home) as actor, ExitStack() as folders:
+        actor.works_on(taken, given)
         said = ""
         if lineage == "protocol":
             said = os.path.join(folders.enter_context(tempfile.TemporaryDirectory(prefix="bigdebug-")), "said")

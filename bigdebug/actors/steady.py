@@ -41,6 +41,11 @@ class Steady:
             self.actor = None
             self.warn(problem)
 
+    def works_on(self, reads: Sequence[str], writes: Sequence[str]) -> None:
+        """It begins with these files."""
+        if self.actor is not None:
+            self.actor.works_on(reads, writes)
+
     def fail_at(self, number: int, error: BaseException, places: Places = NOWHERE) -> None:
         """The input of this number, which stands there, made trouble."""
         if self.actor is not None:

@@ -198,7 +198,7 @@ def test_what_pandas_cannot_tell_apart_is_no_error_of_the_step(home):
 
 def test_labels_that_are_twice_there_are_refused(home):
     frame = pd.concat([ORDERS, ORDERS])
-    actors.rows(lambda f: f)(frame)
+    actors.rows(lambda f: f.iloc[1:])(frame)
     assert any("same label" in each for each in last(home).incomplete)
 
 

@@ -392,8 +392,60 @@ def test_a_failure_that_an_earlier_version_kept_or_that_nobody_wrote_is_read_as_
     for text, error in (
         ('{"error": "KeyError: b", "culprits": [{"number": 0, "input": "", "output": "", "error": "KeyError"}], "ended": 1.0}', "it failed: KeyError: b"),
         ('{"error": "KeyError: b", "culprits": [{"number": 0, "input": "", "output": "", "error": "KeyError", "at": [3, "line", 0, 1]}]}', "let go of it"),
-        ('{"error": "KeyError: b", "culprits": [3]}', "let go of it"), ('{"error": "KeyError: b", "reads": [{}]}', "let go of it"), ("[]", "let go of it"), ("{", "let go of it"),
+        ('{"error": "KeyError: b", "culprits": [3]}', "let go of it"), ('{"error": "KeyError: b", "reads": [{}]}', "let go of it"), ('{"error": "KeyError: b", "left": [3]}', "let go of it"), ("[]", "let go of it"), ("{", "let go of it"),
     ):
         file.write_text(text)
         [step] = actors.steps()
         assert error in step.incomplete[0]
+
+
+def _inverts(path, target):
+    """A step of the user's own, which tells of places line by line."""
+    with actors.register("step") as actor, open(path) as lines, open(target, "w") as out:
+        for number, line in enumerate(lines):
+            actor.reset()
+            actor.add_input(at=actors.Place.line(path, number))
+            out.write(f"{10 / int(line)}\n")
+            actor.add_output(at=actors.Place.line(target, number))
+
+
+def _inverts_lines(path, target):
+    actors.lines(lambda lines: (f"{10 / int(line)}\n" for line in lines), each=True, name="step")(path, target)
+
+
+def _exits(path, target):
+    actors.program(["awk", "{if ($1 == 0) exit 3; print 10 / $1}"], stdin=path, stdout=target, lineage="lines", name="step")
+
+
+@pytest.mark.parametrize("step", [_inverts, _inverts_lines, _exits])
+def test_a_flow_says_that_a_step_which_failed_left_the_file(tmp_path, step):
+    (tmp_path / "in.txt").write_text("10\n" * 20_000 + "0\n7\n")
+    with pytest.raises((ZeroDivisionError, subprocess.CalledProcessError)):
+        step(tmp_path / "in.txt", tmp_path / "left.txt")
+    actors.program(["cat"], stdin=tmp_path / "left.txt", stdout=tmp_path / "out.txt", lineage="filter")
+    actors.program(["wc", "-l"], stdin=tmp_path / "in.txt", stdout=tmp_path / "count.txt")
+    known = pipeline(actors.steps)
+    assert any("'step' wrote left.txt before it failed" in note for note in known.backward("out.txt", lines=[1]).notes)
+    assert any("what it wrote before it failed is not followed (left.txt)" in note for note in known.forward("in.txt", lines=[1]).notes)
+    assert not known.forward("in.txt", lines=[1]).exact
+
+
+def test_what_an_attempt_left_is_forgotten_when_it_is_written_anew(tmp_path):
+    (tmp_path / "in.txt").write_text("10\n0\n")
+    with pytest.raises(ZeroDivisionError):
+        _inverts(tmp_path / "in.txt", tmp_path / "left.txt")
+    (tmp_path / "in.txt").write_text("10\n5\n")
+    _inverts(tmp_path / "in.txt", tmp_path / "left.txt")
+    actors.program(["cat"], stdin=tmp_path / "left.txt", stdout=tmp_path / "out.txt", lineage="filter")
+    known = pipeline(actors.steps)
+    assert known.backward("out.txt", lines=[1]).exact
+    assert known.forward("in.txt", lines=[1]).exact
+
+
+def test_a_step_that_failed_before_it_wrote_left_nothing(tmp_path):
+    (tmp_path / "left.txt").write_text("1\n")
+    os.utime(tmp_path / "left.txt", (1e9, 1e9))
+    with pytest.raises(subprocess.CalledProcessError):
+        actors.program(["false"], reads=[], writes=[tmp_path / "left.txt"])
+    actors.program(["cat"], stdin=tmp_path / "left.txt", stdout=tmp_path / "out.txt", lineage="filter")
+    assert pipeline(actors.steps).backward("out.txt", lines=[1]).exact

@@ -65,7 +65,7 @@ PLAIN = {
     "new": lambda f: f.assign(a=f.n * 2 + f.v, b=lambda g: g.a // 7, c="x"), "texts": lambda f: f.assign(t=f.t.str.strip().str.upper() + "!"), "helper": lambda f: taxed(f[f.on]),
     "numpy": lambda f: f.assign(a=np.where(f.v > 0, np.log1p(f.v), 0.0)), "time": lambda f: f.assign(y=f.w.dt.year, d=f.w.dt.floor("D")),
     "carried": lambda f: f[["kind", "any", "n"]].rename(columns={"n": "m"}).sort_values("m"), "dropped": lambda f: f.drop(columns=["any"]).dropna(subset=["v"]).fillna({"t": ""}), "column": lambda f: f.v * 2,
-    "looped": looped, "chosen": chosen, "codes": lambda f: f.assign(a=f.k.map(TABLE | {"y": len(SEEN)})), "longer names": lambda f: f.rename(columns={"n": "price"}).sort_values("price", kind="stable"), "same": lambda f: f, "nothing but a copy": lambda f: f.copy(),
+    "looped": looped, "chosen": chosen, "codes": lambda f: f.assign(a=f.k.map(TABLE | {"y": len(SEEN)})), "longer names": lambda f: f.rename(columns={"n": "price"}).sort_values("price", kind="stable"), "labels anew": lambda f: f.assign(v=f.v * 2).reset_index(drop=True), "same": lambda f: f, "nothing but a copy": lambda f: f.copy(),
 }
 GROUPED = {
     "agg": lambda f: f.groupby("k", as_index=False).agg(total=("v", "sum"), days=("n", "nunique")), "dictionary": lambda f: f.groupby("k").agg({"v": "mean", "n": "max"}), "one": lambda f: f.groupby("k").v.sum(),
@@ -78,7 +78,7 @@ GROUPED = {
 @pytest.mark.parametrize("name", PLAIN)
 def test_what_pandas_does_row_by_row_is_read(name):
     assert read(PLAIN[name])
-    assert read(PLAIN[name], ["k"]) == (name in ("filter", "text", "columns", "loc", "new", "texts", "helper", "numpy", "time", "dropped", "looped", "chosen", "codes", "longer names", "same", "nothing but a copy"))
+    assert read(PLAIN[name], ["k"]) == (name in ("filter", "text", "columns", "loc", "new", "texts", "helper", "numpy", "time", "dropped", "looped", "chosen", "codes", "longer names", "labels anew", "same", "nothing but a copy"))
 
 
 @pytest.mark.parametrize("name", GROUPED)
@@ -131,7 +131,7 @@ def printed(frame):
 
 
 TRIED = {
-    "neighbours": lambda f: f.assign(v=f.v.shift()), "all": lambda f: f.assign(v=f.v - f.v.mean()), "labels anew": lambda f: f.reset_index(drop=True), "ranks": lambda f: f.assign(n=f.n.rank()),
+    "neighbours": lambda f: f.assign(v=f.v.shift()), "all": lambda f: f.assign(v=f.v - f.v.mean()), "labels anew of some": lambda f: f[f.n > 1].reset_index(drop=True), "labels anew in another order": lambda f: f.sort_values("v").reset_index(drop=True), "ranks": lambda f: f.assign(n=f.n.rank()),
     "few": lambda f: f.head(2), "places": lambda f: f.iloc[1:], "slices": lambda f: f[1:], "other rows": lambda f: f[f.n > 1].assign(n=f.n), "two filters": lambda f: f[f.n > 1][f.v > 0],
     "a mask of texts": lambda f: f[f.k], "whether there are nulls": lambda f: f.assign(a=~f.t.str.contains("a")), "types by values": lambda f: f.assign(a=f.t.str.len().astype(str)),
     "texts by nulls": lambda f: f.assign(a=np.where(f.on, "x", f.t.str[0])), "floats by zeros": lambda f: f.assign(a=(f.n // f.n).astype(str)), "categories": lambda f: f.assign(a=f.k.astype("category")), "ordered by others": lambda f: f.assign(a=f.kind.cat.codes),
@@ -407,6 +407,13 @@ def test_labels_that_name_several_rows_have_no_lineage(home):
     twice = FRAME.set_axis([0, 0, 1, 2])
     assert_frame_equal(actors.rows(PLAIN["filter"])(twice), PLAIN["filter"](twice))
     assert "same label" in actors.steps()[0].incomplete[-1]
+
+
+def test_rows_that_are_all_handed_on_need_no_labels(home):
+    twice = FRAME.set_axis([0, 0, 1, 2])
+    for function in (PLAIN["new"], PLAIN["labels anew"]):
+        assert_frame_equal(actors.rows(function)(twice), function(twice))
+        assert [back(actors.steps()[-1], row) for row in range(4)] == [[0], [1], [2], [3]]
 
 
 def test_its_exception_is_its_own(home):

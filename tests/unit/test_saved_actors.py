@@ -49,6 +49,31 @@ def test_actors_are_copied_that_are_joined_by_files_or_links(tmp_path: Path) -> 
     assert waiting.id in known
 
 
+def test_who_failed_on_the_way_is_copied(tmp_path: Path, home: Path) -> None:
+    (tmp_path / "in").write_text("x\n")
+    for wrote in ("left", "elsewhere"):
+        (tmp_path / wrote).write_text("y\n")
+        failed = actors.register(wrote)
+        if wrote == "left":
+            failed.add_input(at=actors.Place.line(str(tmp_path / "in"), 0))
+        failed.add_output(at=actors.Place.line(str(tmp_path / wrote), 0))
+        (tmp_path / wrote).touch()
+        failed.fail(error=ZeroDivisionError())
+        failed.abandon(ZeroDivisionError())
+    session = save([], LineageStore(tmp_path / "store"), tmp_path / "session", besides=lambda to, _: copy_joined(to, {str(tmp_path / "left")}))
+    shutil.rmtree(home)
+    opened = bigdebug.open(session)
+    (step,) = opened.pipeline.steps
+    assert "it failed: ZeroDivisionError" in step.incomplete[0]
+    assert [str(each) for each in step.culprits] == ["input 0: in, line 1: ZeroDivisionError: "]
+    assert opened.problems() == []
+    (told,) = (session / "actors").glob("*.failed")
+    told.write_text(told.read_text().replace("ZeroDivisionError", "KeyError"))
+    (step,) = bigdebug.open(session).pipeline.steps
+    assert "KeyError" not in step.incomplete[0]
+    assert [problem.file for problem in opened.problems()] == [f"actors/{told.name}"]
+
+
 def test_nothing_is_made_where_nothing_is_joined(tmp_path: Path) -> None:
     assert copy_joined(tmp_path / "copy", {"/nowhere"}) == []
     made(tmp_path, "one", "a", "b")

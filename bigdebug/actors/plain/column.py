@@ -21,6 +21,8 @@ class Rows:
     """The columns that their labels are: of groups, mostly those by which they were made. None: they have the labels of the rows that they were made of."""
     counted: bool = False
     """Whether their labels count up anew."""
+    all: bool = False
+    """Whether they are all the input rows, in the same order."""
 
     @property
     def of_input(self) -> bool:

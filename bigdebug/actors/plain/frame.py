@@ -29,7 +29,7 @@ def table_of(frame: Any, by: frozenset[Hashable]) -> Table:
     if not all(map(_is_pandas, (*arrays, *_parts(frame.index)))) or any(_is_backwards(array) for array in arrays):
         raise UnknownError
     columns = {name: Values(None, name, array) for name, array in zip(frame.columns, arrays)}
-    return Table(Rows(), columns, by, FrameStandIn, own=False)
+    return Table(Rows(all=True), columns, by, FrameStandIn, own=False)
 
 
 def _is_bare(made: Any) -> bool:
@@ -134,7 +134,12 @@ class FrameStandIn(StandIn):
             raise UnknownError
         return FrameStandIn(self._told.changed(rows=Rows(keys=names), columns={name: each for name, each in self._told.columns.items() if name not in names}))
 
-    def reset_index(self) -> FrameStandIn:
+    def reset_index(self, *, drop: Any = False) -> FrameStandIn:
+        """Labels that are dropped count up anew, and say no more which rows these are, but of all of them."""
+        if drop is True:
+            return FrameStandIn(self._told.changed(rows=Rows(counted=True, all=self._told.rows.all)))
+        if drop is not False:
+            raise UnknownError
         return FrameStandIn(self._told.unkeyed())
 
     def groupby(self, by: Any, *, as_index: Any = True, sort: Any = True, observed: Any = True, dropna: Any = True, group_keys: Any = True) -> GroupsStandIn:

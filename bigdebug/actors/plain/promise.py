@@ -23,6 +23,8 @@ class Reading(NamedTuple):
 
     calls_by_row: bool
     """Whether pandas calls a function of Python for each row: for texts, it does."""
+    keeps_rows: bool
+    """Whether it gives a row for each, in the same order."""
     keeps_labels: bool
     """Whether each row that it gives has the label of the one that it is made of; of groups, of one of the same group."""
 
@@ -43,9 +45,9 @@ def read(function: Callable[..., Any], arguments: Arguments, frame: Any, by: Ite
         groups, standing, constant = frozenset(by), Standing(module), Constants().of
         given = arguments.copied(((), constant(arguments.after), {name: constant(value) for name, value in arguments.named.items()}))
         result = given.call(standing.of(function), FrameStandIn(table_of(frame, groups)))
-        labelled = _keeps_labels(result)
-        keeps = _keeps_keys(result, groups) if groups else labelled
-        return Reading("str" in standing.attributes, labelled) if keeps else None
+        labelled, every = _keeps_labels(result), _keeps_rows(result)
+        keeps = _keeps_keys(result, groups) if groups else labelled or every
+        return Reading("str" in standing.attributes, every, labelled) if keeps else None
     except UnknownError:
         return None
     except Exception as error:  # of constants, or of what a stand-in does not do
@@ -54,14 +56,24 @@ def read(function: Callable[..., Any], arguments: Arguments, frame: Any, by: Ite
         return None
 
 
+def _keeps_rows(result: Any) -> bool:
+    """Whether a result has all input rows, in the same order."""
+    return _is_frame(result) and bool(told(result).rows.all)
+
+
 def _keeps_labels(result: Any) -> bool:
     """Whether a result has the labels of the input rows."""
-    return type(result) in (FrameStandIn, ColumnStandIn) and told(result).rows.of_input and (type(result) is FrameStandIn or told(result).labelled)
+    return _is_frame(result) and bool(told(result).rows.of_input)
+
+
+def _is_frame(result: Any) -> bool:
+    """Whether it is a frame, or a column with labels."""
+    return type(result) is FrameStandIn or (type(result) is ColumnStandIn and bool(told(result).labelled))
 
 
 def _keeps_keys(result: Any, by: frozenset[Any]) -> bool:
     """Whether a result has the columns by which rows are grouped: as they are, or as its labels."""
-    if type(result) not in (FrameStandIn, ColumnStandIn) or (type(result) is ColumnStandIn and not told(result).labelled):
+    if not _is_frame(result):
         return False
     columns, labels = told(result).columns if type(result) is FrameStandIn else {}, told(result).rows.keys or ()
     return all(columns[name].of == name if name in columns else name in labels for name in by)

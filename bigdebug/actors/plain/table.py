@@ -76,7 +76,7 @@ class Table:
 
     def other_rows(self) -> Table:
         """Some of its rows, or all of them in another order."""
-        return self.changed(rows=replace(self.rows))
+        return self.changed(rows=replace(self.rows, all=False))
 
     def where(self, flags: Any) -> Table:
         if type(flags) is not ColumnStandIn or told(flags).rows is not self.rows or told(flags).kind not in (Kind.BOOL, Kind.MAYBE):

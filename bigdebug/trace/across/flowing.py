@@ -5,11 +5,13 @@ from __future__ import annotations
 import heapq
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from weakref import ref
 
 import numpy as np
 
 from bigdebug.errors import BigdebugError
+from bigdebug.trace.across.attempts import Attempts
 from bigdebug.trace.across.dataflow import Dataflow
 from bigdebug.trace.across.links import Joined, Link
 from bigdebug.trace.across.located import ITEMS, Extent, Located, Unit
@@ -82,6 +84,7 @@ class Flowing:
         for step, found in inputs:
             self._came(step, found, self.inputs, 1)
             self._note_reached(found, self._ways.read(step, found), None, step, step)
+            self._tell(self._attempts.that_took(found.path))
         for step, found in outputs:
             if own:
                 self._came(step, found, self.outputs, 1)
@@ -114,11 +117,13 @@ class Flowing:
                 self._note_reached(there, link.wrote, link.writer, step, link.writer)
         if not joined.links:
             self._note_reached(found, read, None, step, step)
+            self._tell(self._attempts.that_left(read.path))
 
     def _down(self, step: Step, found: Located) -> None:
         """To all who read what the step wrote."""
         wrote = self._ways.wrote(step, found)
         self._note_reached(found, wrote, step, None, step)
+        self._tell(self._attempts.that_took(wrote.path))
         for reader, read, joined in self.dataflow.out_of(step, wrote):
             self._told(joined)
             for link in joined.links:
@@ -164,10 +169,12 @@ class Flowing:
             if (follows := moving(step)) is not None:
                 follows.follow(_moved(self.dataflow))
             found = [one for one in ask(asked) if len(one)]
-            for note in notes_of(step, found):
-                self._note(note.text, note.harmless)
+            self._tell(notes_of(step, found))
         except BigdebugError as problem:
             self._note(f"All that {named(step)} {'wrote' if ahead else 'read'} is taken, for it cannot tell which records of it: {problem}")
+            for reason in step.incomplete:
+                if reason not in str(problem):
+                    self._note(f"{named(step)} is incomplete: {reason}")
             return [Located(extent.path, Unit.WHOLE, FIRST) for extent in (step.writes if ahead else step.reads)]
         return found
 
@@ -219,6 +226,14 @@ class Flowing:
         """What is not certain of a link: also that equal content is a copy, for files may be equal by chance."""
         self._note(joined.broken)
         self._note(joined.note)
+
+    @cached_property
+    def _attempts(self) -> Attempts:
+        return Attempts(self.dataflow.steps)
+
+    def _tell(self, notes: Iterable[Note]) -> None:
+        for note in notes:
+            self._note(note.text, note.harmless)
 
     def _note(self, text: str, harmless: bool = False) -> None:
         if text:

@@ -162,6 +162,18 @@ def failed_in(step: Step) -> Sequence[Extent]:
     return found
 
 
+def took(step: Step) -> Sequence[str]:
+    """The files that a step had begun to read when it failed; none of others."""
+    found: Sequence[str] = getattr(step, "took", ())
+    return found
+
+
+def left(step: Step) -> Sequence[str]:
+    """The files that it had written, in part or whole."""
+    found: Sequence[str] = getattr(step, "left", ())
+    return found
+
+
 def lost(step: Step) -> str:
     """Why nobody knows what a step read and wrote, if it was damaged; empty if it was not."""
     return str(getattr(step, "lost", ""))
