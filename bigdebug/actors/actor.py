@@ -303,7 +303,9 @@ def flow_link(source: Actor | str, target: Actor | str, *, home: Home = None) ->
 
 
 def home_of(home: Home) -> ActorHome:
-    """The home of actors that is meant."""
+    """The home of actors that is meant. Raises ActorError for what names none."""
+    if not (home is None or isinstance(home, (str, os.PathLike, ActorHome))):
+        raise ActorError("A home of actors is a directory", value=home, remedy="Give its path, or leave it out: then it is this user's.")
     return home if isinstance(home, ActorHome) else ActorHome(home)
 
 

@@ -50,7 +50,7 @@ class Place(NamedTuple):
 
 def located(path: str | os.PathLike[str]) -> str:
     """The absolute path, or the URI as it is."""
-    text = os.fspath(path)
+    text = os.fspath(path) if isinstance(path, (str, os.PathLike)) else None
     if not isinstance(text, str) or not text or "\0" in text:
         raise ActorError("This is no path of a file", value=path)
     return text if "://" in text or text.startswith("file:") or _GIVEN.fullmatch(text) else os.path.abspath(text)

@@ -281,12 +281,15 @@ def test_what_holds_itself_is_no_value_and_arguments_of_another_kind_are_refused
             actor.add_input(itself)
         with pytest.raises(ActorError, match="options of a file"):
             actor.file("x", options=[1])
-    for wrong, why in (({"kind": "job"}, "no ActorType"), ({"takes": "record"}, "no DataType"), ({"only": 3}, "in a list"), ({"without": "x"}, "in a list"), ({"within": 3}, "What contains an actor")):
+    for wrong, why in (({"kind": "job"}, "no ActorType"), ({"takes": "record"}, "no DataType"), ({"only": 3}, "in a list"), ({"without": "x"}, "in a list"), ({"within": 3}, "What contains an actor"), ({"home": 5}, "is a directory")):
         with pytest.raises(ActorError, match=why):
             actors.register("x", **wrong)
     for wrong in ({"reads": None}, {"writes": 3}):
         with pytest.raises(ActorError, match="are paths of files"):
             actors.program(["true"], **wrong)
+    for path in (None, 3, b"x", ""):
+        with pytest.raises(ActorError, match="no path of a file"):
+            actors.Place.line(path, 0)
     assert [step.name for step in actors.steps()[before:]] == ["a"]
 
 
