@@ -21,13 +21,13 @@ from bigdebug.actors.items import Items
 from bigdebug.actors.kinds import RECORD, ActorType, DataType, check_flow
 from bigdebug.actors.log import ANY, NEXT, Log, Side
 from bigdebug.actors.places import NOWHERE, Place, Places, located
-from bigdebug.actors.stamping import Stamper
+from bigdebug.actors.stamping import Stamper, written_at
 from bigdebug.actors.values import digest_of
 from bigdebug.errors import ActorError, BigdebugError
 from bigdebug.outside import said
 from bigdebug.shown import masked, shown
+from bigdebug.store.paths import is_folder
 from bigdebug.trace.across.located import ITEMS, Extent, FileStamp, Unit
-from bigdebug.trace.across.stamps import stamp_of
 
 log = logging.getLogger("bigdebug")
 
@@ -56,7 +56,7 @@ class Actor:
         self._extents: dict[str, Extent] = {}
         self._culprits: list[ActorCulprit] = []
         self._failed_in: dict[str, Extent] = {}
-        self._works_on: tuple[Sequence[str], Sequence[str]] = ((), ())
+        self._began_with: tuple[Sequence[str], Mapping[str, Any]] = ((), {})
         self._stamp = Stamper()
         self._done = ""
 
@@ -164,7 +164,7 @@ class Actor:
 
     def works_on(self, reads: Sequence[str], writes: Sequence[str]) -> None:
         """It begins with these files, by their absolute paths: what is captured as a whole tells no places on its way."""
-        self._works_on = (tuple(reads), tuple(writes))
+        self._began_with = (tuple(reads), {path: written_at(path) for path in writes})
 
     def abandon(self, error: BaseException | str) -> None:
         """It will not commit: keep why, its culprits, and which files it had begun to read, and to write."""
@@ -172,8 +172,11 @@ class Actor:
             self._go_on("abandoned")
             self._done = "has failed"
             text = _trouble(error)
-            took, written = map(self._files, self._works_on, (self._log.inputs, self._log.outputs))
-            left = tuple(path for path in written if _is_new(path, self.facts.began))
+            took, stood = self._began_with
+            took = tuple(dict.fromkeys((*took, *_files(self._log.inputs))))
+            written = [Extent(path, Unit.WHOLE, stamp=self._stamp(path)) for path, before in stood.items() if written_at(path) != before or is_folder(path)]
+            # What the user's own code wrote may still have to come to its file: of that nothing is told but the name.
+            left = (*written, *(Extent(path, Unit.WHOLE) for path in _files(self._log.outputs)))
             self._home.fail(self.id, self._registration, Failure(text, time.time(), tuple(self._culprits), tuple(self._failed_in.values()), took, left))
 
     def __enter__(self) -> Actor:
@@ -203,11 +206,6 @@ class Actor:
             self._failed_in[extent.path] = self._told(extent, extent.stamp)
             at = Place(found.path, found.unit, int(found.positions[0]), len(found))
         self._culprits.append(ActorCulprit(number if number >= 0 else None, look, output, text, self.id, at))
-
-    @staticmethod
-    def _files(named: Sequence[str], side: Side) -> tuple[str, ...]:
-        """The files of one side, each once: those that were named, and those that items stand in."""
-        return tuple(dict.fromkeys((*named, *(path for path in side.extents if not path.startswith(ITEMS)))))
 
     def _commit_log(self, incomplete: tuple[str, ...]) -> None:
         self._commit(self._log.inputs.closed(self._read), self._log.outputs.closed(self._written), self._log.associations(), incomplete, "")
@@ -319,10 +317,9 @@ def _count(count: Any) -> int:
     return count
 
 
-def _is_new(path: str, began: float) -> bool:
-    """Whether somebody has written a file since then; file systems tell of that in some milliseconds."""
-    stamp = stamp_of(path, digest=False)
-    return stamp is not None and stamp.modified > (began - 0.05) * 1e9
+def _files(side: Side) -> list[str]:
+    """The files that items of one side stand in."""
+    return [path for path in side.extents if not path.startswith(ITEMS)]
 
 
 def _trouble(error: BaseException | str) -> str:

@@ -30,7 +30,7 @@ def copy_joined(to: Path, paths: Collection[str], home: Home = None) -> list[str
             break
         meant |= more
         reached |= {path for name in more for path in files[name]}
-    failed = {step.id for step in every if isinstance(step, UncommittedStep) and reached.intersection((*step.took, *step.left))}
+    failed = {step.id for step in every if isinstance(step, UncommittedStep) and reached.intersection((*step.took, *(extent.path for extent in step.left)))}
     for name in sorted(meant | failed):
         for file in source.paths(name):
             if name in failed or file.parent == source.root / name:

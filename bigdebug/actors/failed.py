@@ -21,12 +21,13 @@ class Failure:
     culprits: tuple[ActorCulprit, ...] = ()
     reads: tuple[Extent, ...] = ()
     took: tuple[str, ...] = ()
-    left: tuple[str, ...] = ()
+    left: tuple[Extent, ...] = ()
 
     def write(self) -> str:
         """As JSON."""
         culprits = [{**each.dump(), "at": None if each.at is None else list(each.at)} for each in self.culprits]
-        return json.dumps({"error": self.error, "culprits": culprits, "ended": self.ended, "reads": [dump_extent(each) for each in self.reads], "took": self.took, "left": self.left})
+        files = {name: [dump_extent(each) for each in extents] for name, extents in (("reads", self.reads), ("left", self.left))}
+        return json.dumps({"error": self.error, "culprits": culprits, "ended": self.ended, "took": self.took, **files})
 
     @classmethod
     def read(cls, text: str, actor: str) -> Failure:
@@ -34,8 +35,9 @@ class Failure:
         told = json.loads(text)
         if not isinstance(told, dict) or not isinstance(told.get("error"), str) or not isinstance(told.get("ended", 0.0), int | float | None):
             raise ValueError("this is no account of a failure")
-        culprits, reads = (_culprit(each, actor) for each in told.get("culprits", [])), map(load_extent, told.get("reads", []))
-        return cls(told["error"], told.get("ended"), tuple(culprits), tuple(reads), *(tuple(map(_path, told.get(each, []))) for each in ("took", "left")))
+        reads, left = (tuple(map(load_extent, told.get(name, []))) for name in ("reads", "left"))
+        culprits = tuple(_culprit(each, actor) for each in told.get("culprits", []))
+        return cls(told["error"], told.get("ended"), culprits, reads, tuple(map(_path, told.get("took", []))), left)
 
 
 def _path(told: Any) -> str:

@@ -36,7 +36,7 @@ class UncommittedStep:
     reads: Sequence[Extent] = ()
     writes: Sequence[Extent] = ()
     took: Sequence[str] = ()
-    left: Sequence[str] = ()
+    left: Sequence[Extent] = ()
     """The files that it had begun to read when it failed, and those that it had written."""
     lost: str = ""
     """Why nobody knows what it read and wrote, where it was damaged."""

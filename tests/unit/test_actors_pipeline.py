@@ -449,3 +449,85 @@ def test_a_step_that_failed_before_it_wrote_left_nothing(tmp_path):
         actors.program(["false"], reads=[], writes=[tmp_path / "left.txt"])
     actors.program(["cat"], stdin=tmp_path / "left.txt", stdout=tmp_path / "out.txt", lineage="filter")
     assert pipeline(actors.steps).backward("out.txt", lines=[1]).exact
+
+
+def _fails(line, reads, writes):
+    with pytest.raises(subprocess.CalledProcessError):
+        actors.program(["sh", "-c", f"{line}; exit 1"], reads=reads, writes=writes)
+
+
+def _copies(path, target):
+    actors.program(["cat"], stdin=path, stdout=target, lineage="lines")
+
+
+@pytest.fixture
+def there(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "in").write_text("one line of a file that is long enough to be known by what is in it\n" * 2)
+    os.utime("in", (1e9, 1e9))
+    _copies("in", "other")
+    return lambda name: pipeline(actors.steps).backward(name, lines=[1]).exact, lambda: pipeline(actors.steps).forward("in", lines=[1]).exact
+
+
+def test_what_was_read_before_a_step_was_run_again_is_what_it_left_first(there):
+    back, ahead = there
+    _fails("head -1 in > half", ["in"], ["half"])
+    _copies("half", "report")
+    _copies("in", "half")
+    assert (back("report"), ahead()) == (False, False)
+    _copies("half", "whole")
+    assert (back("whole"), back("report")) == (True, False)
+
+
+def test_steps_that_failed_one_behind_the_other_are_one_flow(there):
+    back, ahead = there
+    _fails("head -1 in > one", ["in"], ["one"])
+    _fails("cat one > two", ["one"], ["two"])
+    assert ahead()
+    _copies("two", "report")
+    assert (back("report"), ahead()) == (False, False)
+
+
+@pytest.mark.parametrize(("line", "left", "read"), [
+    ("cp -p in x", "x", "x"), ("head -1 in > folder/part", "folder", "folder/part"), ("head -1 in > x", "x", "renamed"), ("head -1 in > x", "x", "linked"),
+])
+def test_what_was_left_is_known_by_what_it_holds_and_by_where_it_stands(there, line, left, read):
+    back, ahead = there
+    os.mkdir("folder")
+    _fails(line, ["in"], [left])
+    if read == "renamed":
+        os.rename("x", read)
+    elif read == "linked":
+        os.link("x", read)
+    _copies(read, "report")
+    assert (back("report"), ahead()) == (False, False)
+
+
+def test_what_a_failed_step_did_not_write_is_not_what_it_left(there):
+    back, ahead = there
+    for name in ("before", "untouched"):
+        with open(name, "w") as out:
+            out.write("by hand\n")
+    _copies("before", "first")
+    _fails("echo z > before", ["in"], ["before"])
+    _fails("true", ["in"], ["untouched"])
+    _copies("untouched", "second")
+    _fails("head -1 in > anew", ["in"], ["anew"])
+    with open("anew", "w") as out:
+        out.write("all of it by hand\n")
+    _copies("anew", "third")
+    assert [*map(back, ("first", "second", "third")), ahead()] == [True] * 4
+
+
+def test_what_a_step_said_that_it_wrote_elsewhere_is_believed(there):
+    back, _ = there
+    with suppress(ValueError), actors.register("up") as up:
+        up.add_input(at=actors.Place.line("in", 0))
+        up.add_output(at=actors.Place.line("s3://bucket/x", 0))
+        raise ValueError
+    with actors.register("down") as down:
+        down.add_input(at=actors.Place.line("s3://bucket/x", 0))
+        with open("report", "w") as out:
+            out.write("x\n")
+        down.add_output(at=actors.Place.line("report", 0))
+    assert not back("report")

@@ -57,7 +57,6 @@ def test_who_failed_on_the_way_is_copied(tmp_path: Path, home: Path) -> None:
         if wrote == "left":
             failed.add_input(at=actors.Place.line(str(tmp_path / "in"), 0))
         failed.add_output(at=actors.Place.line(str(tmp_path / wrote), 0))
-        (tmp_path / wrote).touch()
         failed.fail(error=ZeroDivisionError())
         failed.abandon(ZeroDivisionError())
     session = save([], LineageStore(tmp_path / "store"), tmp_path / "session", besides=lambda to, _: copy_joined(to, {str(tmp_path / "left")}))

@@ -2,52 +2,84 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import math
+from collections.abc import Sequence
+from functools import cached_property
 
+from bigdebug.trace.across.located import Extent, Unit
 from bigdebug.trace.across.notes import Note
 from bigdebug.trace.across.paths import key_of, short
+from bigdebug.trace.across.stamps import same_content
 from bigdebug.trace.across.step import Step, left, named, took
+
+_SOON, _COARSE = 1.0, 0.05
+"""Seconds in which what a step of the user's own had written may still come to its file, and by which file systems tell times."""
+
+_LEAST = 64
+"""Bytes of a file that is told by what it holds, whatever it is called: smaller ones are the same by chance."""
 
 
 class Attempts:
-    """Those among steps that left files which others have read since, and nobody has written."""
+    """Those among steps that left something which others have read."""
 
-    def __init__(self, steps: Iterable[Step]) -> None:
-        known = list(steps)
-        self._left: dict[str, list[Step]] = {}
-        self._took: dict[str, list[Step]] = {}
-        failed = [step for step in known if left(step)]
-        if not failed:
-            return
-        written = _latest((extent.path, step) for step in known for extent in step.writes)
-        read = _latest((extent.path, step) for step in known for extent in step.reads)
-        for step in failed:
-            ended = step.ended or 0.0
-            used = [key for key in map(key_of, left(step)) if written.get(key, 0.0) < ended <= read.get(key, 0.0)]
-            for key in used:
-                self._left.setdefault(key, []).append(step)
-            for key in map(key_of, took(step)) if used else ():
-                self._took.setdefault(key, []).append(step)
+    def __init__(self, steps: Sequence[Step]) -> None:
+        self._steps = steps
+        self._failed = sorted((step for step in steps if left(step)), key=lambda step: -(step.ended or 0.0))
 
-    def that_left(self, path: str) -> list[Note]:
-        """What is said of a file of which no step is known that wrote it."""
-        return [Note(f"{named(step)} wrote {short(path)} before it failed, and of which records is not known: {_why(step)}") for step in self._left.get(key_of(path), ())]
+    def that_left(self, reader: Step, read: Extent) -> list[Note]:
+        """What is said of a file that a step read, of which no step is known that wrote it."""
+        every = [step for step in self._failed if self._reads_of(step, reader, read)]
+        return [Note(f"{named(step)} wrote {short(read.path)} before it failed, and of which records is not known: {_why(step)}") for step in every]
 
     def that_took(self, path: str) -> list[Note]:
         """What is said of a file whose records are followed to what was made of them."""
-        return [
-            Note(f"{named(step)} read {short(path)}, and what it wrote before it failed is not followed ({', '.join(map(short, left(step)))}): {_why(step)}")
-            for step in self._took.get(key_of(path), ())
-        ]
+        every = self._used.get(key_of(path), ()) if self._failed else ()
+        return [Note(f"{named(step)} read {short(path)}, and what it wrote before it failed is not followed ({', '.join(short(each.path) for each in left(step))}): {_why(step)}") for step in every]
+
+    @cached_property
+    def _used(self) -> dict[str, list[Step]]:
+        """By files that they read: those of which others have read what they left; others that failed as well, if that led on."""
+        found: dict[str, list[Step]] = {}
+        uses = [(reader, read) for reader in self._steps for read in reader.reads]
+        for step in self._failed:
+            if any(self._reads_of(step, *use) for use in uses):
+                uses += [(step, Extent(path, Unit.WHOLE)) for path in took(step)]
+                for key in dict.fromkeys(map(key_of, took(step))):
+                    found.setdefault(key, []).append(step)
+        return found
+
+    @cached_property
+    def _written(self) -> dict[str, list[float]]:
+        """When the steps ended that wrote a file, by its key."""
+        found: dict[str, list[float]] = {}
+        for step in self._steps:
+            for extent in step.writes:
+                found.setdefault(key_of(extent.path), []).append(step.ended or 0.0)
+        return found
+
+    def _reads_of(self, step: Step, reader: Step, read: Extent) -> bool:
+        """Whether a step read what another left."""
+        return reader is not step and any(_holds(extent, read) if extent.stamp and read.stamp else self._came_since(step, extent, reader, read) for extent in left(step))
+
+    def _came_since(self, step: Step, extent: Extent, reader: Step, read: Extent) -> bool:
+        """Where nobody looked at what a file held: whether it has this name, or stands in this folder, was read behind the step that failed, and was written by that, and by no other since."""
+        began, ended, until, key = step.began or 0.0, step.ended or 0.0, reader.ended or math.inf, key_of(read.path)
+        if not _is_at(extent, key) or until < ended or any(ended < written <= until for written in self._written.get(key, ())):
+            return False
+        return read.stamp is None or began - _COARSE <= read.stamp.modified / 1e9 <= ended + _SOON
 
 
-def _latest(uses: Iterable[tuple[str, Step]]) -> dict[str, float]:
-    """When the latest step ended that used a file, by the key of that."""
-    found: dict[str, float] = {}
-    for path, step in uses:
-        key = key_of(path)
-        found[key] = max(found.get(key, 0.0), step.ended or 0.0)
-    return found
+def _holds(extent: Extent, read: Extent) -> bool:
+    """Whether a file that was read held what was left there; or elsewhere, if that is not so by chance."""
+    one, other = extent.stamp, read.stamp
+    if one is None or other is None or not same_content(one, other):
+        return False
+    return _is_at(extent, key_of(read.path)) or (one.digest != "" and one.digest == other.digest and one.size >= _LEAST)
+
+
+def _is_at(extent: Extent, key: str) -> bool:
+    """Whether a file is the one that was left, or in the folder."""
+    return key == key_of(extent.path) or key.startswith(f"{key_of(extent.path)}/")
 
 
 def _why(step: Step) -> str:

@@ -117,7 +117,7 @@ class Flowing:
                 self._note_reached(there, link.wrote, link.writer, step, link.writer)
         if not joined.links:
             self._note_reached(found, read, None, step, step)
-            self._tell(self._attempts.that_left(read.path))
+            self._tell(self._attempts.that_left(step, read))
 
     def _down(self, step: Step, found: Located) -> None:
         """To all who read what the step wrote."""

@@ -168,9 +168,9 @@ def took(step: Step) -> Sequence[str]:
     return found
 
 
-def left(step: Step) -> Sequence[str]:
-    """The files that it had written, in part or whole."""
-    found: Sequence[str] = getattr(step, "left", ())
+def left(step: Step) -> Sequence[Extent]:
+    """The files that it had written, in part or whole, with what they held where that was looked at."""
+    found: Sequence[Extent] = getattr(step, "left", ())
     return found
 
 
