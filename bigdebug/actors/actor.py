@@ -162,7 +162,7 @@ class Actor:
             self._go_on("committed")
             self._commit(inputs, outputs, associations, tuple(incomplete), believed)
 
-    def works_on(self, reads: Sequence[str], writes: Sequence[str]) -> None:
+    def begins_with(self, reads: Sequence[str], writes: Sequence[str]) -> None:
         """It begins with these files, by their absolute paths: what is captured as a whole tells no places on its way."""
         self._began_with = (tuple(reads), {path: written_at(path) for path in writes})
 
@@ -287,6 +287,15 @@ def register(
     began = time.time()
     facts, registration = place.register(name, lambda given: Facts(given, name, kind.chain, takes.chain, gives.chain, parents, began))
     return Actor(facts, place, registration, takes, gives, keeps)
+
+
+def begun(name: str, kind: ActorType, home: Home, reads: Sequence[str], writes: Sequence[str]) -> Actor:
+    """A new actor of a step that is captured as a whole, with the files that it begins with, by their absolute paths: they are known also where its process is killed."""
+    place, began = home_of(home), time.time()
+    facts, registration = place.register(name, lambda given: Facts(given, name, kind.chain, RECORD.chain, RECORD.chain, (), began), reads, writes)
+    made = Actor(facts, place, registration, RECORD, RECORD, None)
+    made.begins_with(reads, writes)
+    return made
 
 
 def flow_link(source: Actor | str, target: Actor | str, *, home: Home = None) -> None:

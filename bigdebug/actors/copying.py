@@ -8,12 +8,13 @@ from pathlib import Path
 
 from bigdebug.actors.actor import Home, home_of
 from bigdebug.actors.actorstep import ActorStep
+from bigdebug.actors.home import FAILED
 from bigdebug.actors.opening import UncommittedStep, steps
 
 
 def copy_joined(to: Path, paths: Collection[str], home: Home = None) -> list[str]:
     """Copy the committed actors that are joined with files into a new home: those that read or wrote one of them, or what such an actor read or wrote, and those that
-    they are linked with; and those that failed when they had written, or had begun to read, one of these files. Gives their ids. A damaged actor is left out.
+    they are linked with; and those that failed, or were killed, when they had written, or had begun to read, one of these files. Gives their ids. A damaged actor is left out.
 
     Opens all actors of the home, and copies as many bytes as those take that are meant. Raises StoreErrors.
     """
@@ -37,6 +38,8 @@ def copy_joined(to: Path, paths: Collection[str], home: Home = None) -> list[str
                 copy = to / file.relative_to(source.root)
                 copy.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
                 shutil.copyfile(file, copy)
+        if name in failed and source.failed(name):
+            (to / f"{name}{FAILED}").write_text(source.why_not(name)[1].masked().write(), encoding="utf-8")
     for pair in links:
         if meant.issuperset(pair):
             (to / "links").mkdir(exist_ok=True, mode=0o700)

@@ -47,7 +47,7 @@ class Decorated:
         binds = getattr(type(self._function), "__get__", None)
         if binds is None or isinstance(self._function, MethodType):
             return self
-        if owner is not None and binds(self._function, owner, kind) is self._function:  # as partial functions of Python 3.13
+        if binds(self._function, owner, kind) is self._function if owner is not None else _is_unbound(self._function):
             return self
         method = self if self._bound else vars(self).get("_method") or vars(self).setdefault("_method", self._as_method())
         return method if owner is None else MethodType(method, owner)
@@ -132,3 +132,8 @@ def _taken_along(module: str, pickling: Mapping[str, Any]) -> bool:
         return False
     along = pickling.get("list_registry_pickle_by_value", frozenset)()
     return module == "__main__" or any(f"{module}.".startswith(f"{each}.") for each in along)
+
+
+def _is_unbound(function: Any) -> bool:
+    """Whether it is a partial function of Python 3.13, which can be bound in later versions: a class does not show the difference."""
+    return isinstance(function, functools.partial) and sys.version_info < (3, 14)

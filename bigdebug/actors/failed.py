@@ -9,6 +9,7 @@ from typing import Any
 
 from bigdebug.actors.committed import ActorCulprit
 from bigdebug.actors.places import Place
+from bigdebug.shown import masked
 from bigdebug.trace.across.located import Extent, Unit, dump_extent, load_extent
 
 
@@ -28,6 +29,11 @@ class Failure:
         culprits = [{**each.dump(), "at": None if each.at is None else list(each.at)} for each in self.culprits]
         files = {name: [dump_extent(each) for each in extents] for name, extents in (("reads", self.reads), ("left", self.left))}
         return json.dumps({"error": self.error, "culprits": culprits, "ended": self.ended, "took": self.took, **files})
+
+    def masked(self) -> Failure:
+        """The same, without what is secret by now."""
+        culprits = tuple(replace(each, input=masked(each.input), output=masked(each.output), error=masked(each.error)) for each in self.culprits)
+        return replace(self, error=masked(self.error), culprits=culprits)
 
     @classmethod
     def read(cls, text: str, actor: str) -> Failure:

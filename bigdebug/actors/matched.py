@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
+from operator import eq
 from typing import NamedTuple
 
 import numpy as np
@@ -63,29 +64,32 @@ def matched(lineage: str, read: Sequence[Looked], written: Sequence[Looked], uno
 
     Lines that are left of files in an unknown order are looked for by what is in them alone. Lines whose ends it changed are found without these.
     """
-    match = MATCHES[lineage]
+    match, bare = MATCHES[lineage], [[line for each in side for line in each.bare] for side in (read, written)]
     if unordered and match is numbered:
         raise Unmatched(f"was given several files, and nobody said in which order it {unordered} them")
+    if match is numbered and _reordered(*bare):
+        raise Unmatched("wrote the same lines as it had read, in another order, so that nobody can see whether each is made of the one of its number")
     if unordered and match is left:
         match = content
     try:
         return match([line for each in read for line in each.ended], [line for each in written for line in each.ended])
     except Unmatched:
-        return match([line for each in read for line in each.bare], [line for each in written for line in each.bare])
+        return match(*bare)
 
 
 def numbered(read: Lines, written: Lines) -> tuple[Groups | Intervals, int]:
-    """The n-th line was made of the n-th. The same lines in another order were sorted, or their files were taken in another order."""
+    """The n-th line was made of the n-th."""
     if len(read) != len(written):
         raise Unmatched(f"wrote {len(written):,} lines and read {len(read):,}")
-    if _reordered(read, written):
-        raise Unmatched("wrote the lines that it had read in another order")
     return one_to_one(len(read)), 0
 
 
 def _reordered(read: Lines, written: Lines) -> bool:
+    """Whether the same lines stand in another order: they were sorted, or their files were taken in another order, or, by chance, each was made of the one of its number."""
+    if len(read) != len(written) or all(map(eq, read, written)):
+        return False
     known = set(read)  # of most that a program made one new line ends it here
-    return all(line in known for line in written) and list(read) != list(written) and Counter(read) == Counter(written)
+    return all(line in known for line in written) and Counter(read) == Counter(written)
 
 
 def left(read: Lines, written: Lines) -> tuple[Groups | Intervals, int]:

@@ -13,7 +13,7 @@ from bigdebug.actors.actorstep import ActorStep, Links
 from bigdebug.actors.committed import ActorCulprit
 from bigdebug.actors.home import ActorHome
 from bigdebug.errors import BigdebugError, IncompleteLineageError, UntraceableError
-from bigdebug.trace.across.located import Extent, Located
+from bigdebug.trace.across.located import Extent, Located, Unit
 
 _OPENED: WeakValueDictionary[tuple[object, ...], ActorStep | UncommittedStep] = WeakValueDictionary()
 """Steps that somebody holds: the same actor is the same object, so that a pipeline sees that nothing is new, and nothing is read twice."""
@@ -37,9 +37,9 @@ class UncommittedStep:
     writes: Sequence[Extent] = ()
     took: Sequence[str] = ()
     left: Sequence[Extent] = ()
-    """The files that it had begun to read when it failed, and those that it had written."""
+    """The files that it had begun to read when it failed, or was killed, and those that it had written."""
     lost: str = ""
-    """Why nobody knows what it read and wrote, where it was damaged."""
+    """Why nobody knows what it read and wrote, where it, or what it said of its failure, was damaged."""
 
     def backward(self, outputs: Sequence[Located]) -> Sequence[Located]:
         raise self._refused()
@@ -129,6 +129,11 @@ def _uncommitted(home: ActorHome, actor: str) -> ActorStep | UncommittedStep:
     try:
         (why, told), facts = home.why_not(actor), home.facts(actor)
     except BigdebugError as damaged:
-        return UncommittedStep(actor, actor, "actor", None, None, (str(damaged),))
+        return UncommittedStep(actor, actor, "actor", None, None, (str(damaged),), lost=str(damaged))
     sentence = f"The actor {facts.name} cannot be asked: {why}"
-    return _same((home.root, actor), UncommittedStep(actor, facts.name, facts.kind[0], facts.began, told.ended, (sentence,), facts.within, told.culprits, told.reads, took=told.took, left=told.left))
+    took, left = told.took, told.left
+    if not home.failed(actor):  # it captures still, or was killed
+        took, written = home.begun_with(actor)
+        left = tuple(Extent(path, Unit.WHOLE) for path in written)
+    lost = "" if told.error or not home.failed(actor) else sentence
+    return _same((home.root, actor), UncommittedStep(actor, facts.name, facts.kind[0], facts.began, told.ended, (sentence,), facts.within, told.culprits, told.reads, took=took, left=left, lost=lost))

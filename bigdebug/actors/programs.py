@@ -47,8 +47,7 @@ def program(
             raise ActorError("What a program reads and writes are paths of files", value=paths, remedy="Give a path, or a list of them; () if there are none.")
     taken, given = (_paths(some, one, options.get("cwd")) for some, one in ((reads, stdin), (writes, stdout)))
     called = name or os.path.basename(os.fsdecode(argv[0]))
-    with steady(called, PROGRAM, home) as actor, ExitStack() as folders:
-        actor.works_on(taken, given)
+    with steady(called, PROGRAM, home, taken, given) as actor, ExitStack() as folders:
         said = ""
         if lineage == "protocol":
             said = os.path.join(folders.enter_context(tempfile.TemporaryDirectory(prefix="bigdebug-")), "said")

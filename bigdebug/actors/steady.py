@@ -6,7 +6,7 @@ import logging
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
-from bigdebug.actors.actor import Actor, Home, register
+from bigdebug.actors.actor import Actor, Home, begun
 from bigdebug.actors.aside import being_tried
 from bigdebug.actors.associations import Associations
 from bigdebug.actors.items import Items
@@ -41,11 +41,6 @@ class Steady:
             self.actor = None
             self.warn(problem)
 
-    def works_on(self, reads: Sequence[str], writes: Sequence[str]) -> None:
-        """It begins with these files."""
-        if self.actor is not None:
-            self.actor.works_on(reads, writes)
-
     def fail_at(self, number: int, error: BaseException, places: Places = NOWHERE) -> None:
         """The input of this number, which stands there, made trouble."""
         if self.actor is not None:
@@ -75,10 +70,10 @@ class Steady:
 
 
 @contextmanager
-def steady(name: str, kind: ActorType, home: Home) -> Iterator[Steady]:
-    """Within: the user's step. What it raises is raised, and the actor has failed; that the home cannot be written is a warning alone. In a trial there is no actor."""
+def steady(name: str, kind: ActorType, home: Home, reads: Sequence[str] = (), writes: Sequence[str] = ()) -> Iterator[Steady]:
+    """Within: the user's step, which begins with these files. What it raises is raised, and the actor has failed; that the home cannot be written is a warning alone. In a trial there is no actor."""
     try:
-        made = Steady(None if being_tried() else register(name, kind, home=home))
+        made = Steady(None if being_tried() else begun(name, kind, home, reads, writes))
     except StoreError as problem:
         made = Steady(None)
         made.warn(problem)

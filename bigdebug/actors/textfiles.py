@@ -92,8 +92,7 @@ def _call(capture: Capture, home: Home, sources: list[str], target: str, encodin
     def extents(stamps: Callable[[str], FileStamp | None]) -> list[Extent]:
         return [Extent(path, Unit.LINE, "text", options, stamps(path)) for path in sources]
 
-    with steady(capture.name, GENERATOR, home) as actor:
-        actor.works_on(sources, [target])
+    with steady(capture.name, GENERATOR, home, sources, [target]) as actor:
         read = _Read()
         with stamping(sources) as stamps, ExitStack() as files, capture.failing(actor, lambda inputs: rows_of(extents(_unread), read.counts(inputs)).places):
             first = _first(sources, encoding)

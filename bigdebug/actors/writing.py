@@ -60,8 +60,7 @@ def _write(
     if not hasattr(frame, "iloc"):
         raise ActorError("What is written as a step is a frame", value=frame, remedy="Give a frame of pandas; write other things with a program of your own: actors.register.")
     inputs, why = all_inputs([frame])
-    with steady(f"write {os.path.basename(name)}", PANDAS, home) as actor:
-        actor.works_on((), [name])
+    with steady(f"write {os.path.basename(name)}", PANDAS, home, writes=[name]) as actor:
         write()
         extent = Extent(name, Unit.ROW, form, options, stamp_of(name), len(frame))
         broken = torn(extent)

@@ -6,8 +6,10 @@ import gzip
 import io
 import linecache
 import os
+import signal
 import sqlite3
 import subprocess
+import sys
 import zipfile
 from configparser import ConfigParser
 from contextlib import ExitStack, closing, suppress
@@ -18,7 +20,7 @@ import pandas as pd
 import pytest
 
 from bigdebug import actors
-from bigdebug.errors import UntraceableError
+from bigdebug.errors import UnknownStepError, UntraceableError
 from bigdebug.trace.across.pipelines import pipeline
 
 
@@ -391,12 +393,13 @@ def test_a_failure_that_an_earlier_version_kept_or_that_nobody_wrote_is_read_as_
     [file] = home.root.glob("*.failed")
     for text, error in (
         ('{"error": "KeyError: b", "culprits": [{"number": 0, "input": "", "output": "", "error": "KeyError"}], "ended": 1.0}', "it failed: KeyError: b"),
-        ('{"error": "KeyError: b", "culprits": [{"number": 0, "input": "", "output": "", "error": "KeyError", "at": [3, "line", 0, 1]}]}', "let go of it"),
-        ('{"error": "KeyError: b", "culprits": [3]}', "let go of it"), ('{"error": "KeyError: b", "reads": [{}]}', "let go of it"), ('{"error": "KeyError: b", "left": [3]}', "let go of it"), ("[]", "let go of it"), ("{", "let go of it"),
+        ('{"error": "KeyError: b", "culprits": [{"number": 0, "input": "", "output": "", "error": "KeyError", "at": [3, "line", 0, 1]}]}', "what it said of that cannot be read"),
+        ('{"error": "KeyError: b", "culprits": [3]}', "what it said of that cannot be read"), ('{"error": "KeyError: b", "reads": [{}]}', "what it said of that cannot be read"), ('{"error": "KeyError: b", "left": [3]}', "what it said of that cannot be read"), ("[]", "what it said of that cannot be read"), ("{", "what it said of that cannot be read"),
     ):
         file.write_text(text)
         [step] = actors.steps()
         assert error in step.incomplete[0]
+        assert bool(step.lost) == ("cannot be read" in error)
 
 
 def _inverts(path, target):
@@ -425,8 +428,8 @@ def test_a_flow_says_that_a_step_which_failed_left_the_file(tmp_path, step):
     actors.program(["cat"], stdin=tmp_path / "left.txt", stdout=tmp_path / "out.txt", lineage="filter")
     actors.program(["wc", "-l"], stdin=tmp_path / "in.txt", stdout=tmp_path / "count.txt")
     known = pipeline(actors.steps)
-    assert any("'step' wrote left.txt before it failed" in note for note in known.backward("out.txt", lines=[1]).notes)
-    assert any("what it wrote before it failed is not followed (left.txt)" in note for note in known.forward("in.txt", lines=[1]).notes)
+    assert any("'step' wrote left.txt and did not commit" in note for note in known.backward("out.txt", lines=[1]).notes)
+    assert any("did not commit, so what it wrote is not followed (left.txt)" in note for note in known.forward("in.txt", lines=[1]).notes)
     assert not known.forward("in.txt", lines=[1]).exact
 
 
@@ -531,3 +534,34 @@ def test_what_a_step_said_that_it_wrote_elsewhere_is_believed(there):
             out.write("x\n")
         down.add_output(at=actors.Place.line("report", 0))
     assert not back("report")
+
+
+KILLED = """
+import os, signal
+from bigdebug import actors
+
+def half(lines):
+    for number, line in enumerate(lines):
+        if number == 15_000:
+            os.kill(os.getpid(), signal.SIGKILL)  # as a system without memory does
+        yield line
+
+actors.lines(half, each=True)("big", "left")
+"""
+
+
+def test_what_a_killed_step_left_is_told(there):
+    back, _ = there
+    with open("big", "w") as out:
+        out.write("a\n" * 20_000)
+    os.utime("big", (1e9, 1e9))
+    assert subprocess.run([sys.executable, "-c", KILLED], check=False).returncode == -signal.SIGKILL
+    assert os.path.getsize("left")
+    _copies("left", "report")
+    assert not back("report")
+    with pytest.raises(UnknownStepError, match="'half' had this file, and did not commit"):
+        pipeline(actors.steps).forward("big", lines=[1])
+    _copies("big", "left")
+    assert not pipeline(actors.steps).forward("big", lines=[1]).exact
+    _copies("left", "anew")
+    assert (back("anew"), back("report")) == (True, False)

@@ -14,6 +14,7 @@ import bigdebug
 from bigdebug import actors
 from bigdebug.actors.copying import copy_joined
 from bigdebug.errors import StoreError
+from bigdebug.shown import MASKED, mask
 from bigdebug.store.directory import LineageStore
 from bigdebug.trace.across.located import Located, Unit
 from bigdebug.trace.saved.saving import save
@@ -57,19 +58,25 @@ def test_who_failed_on_the_way_is_copied(tmp_path: Path, home: Path) -> None:
         if wrote == "left":
             failed.add_input(at=actors.Place.line(str(tmp_path / "in"), 0))
         failed.add_output(at=actors.Place.line(str(tmp_path / wrote), 0))
-        failed.fail(error=ZeroDivisionError())
-        failed.abandon(ZeroDivisionError())
-    session = save([], LineageStore(tmp_path / "store"), tmp_path / "session", besides=lambda to, _: copy_joined(to, {str(tmp_path / "left")}))
+        failed.fail(error=ZeroDivisionError("token=hunter2"))
+        failed.abandon(ZeroDivisionError("token=hunter2"))
+    mask(r"token=\S+")
+    try:
+        session = save([], LineageStore(tmp_path / "store"), tmp_path / "session", besides=lambda to, _: copy_joined(to, {str(tmp_path / "left")}))
+    finally:
+        mask(None)
     shutil.rmtree(home)
     opened = bigdebug.open(session)
     (step,) = opened.pipeline.steps
     assert "it failed: ZeroDivisionError" in step.incomplete[0]
-    assert [str(each) for each in step.culprits] == ["input 0: in, line 1: ZeroDivisionError: "]
+    assert [str(each) for each in step.culprits] == [f"input 0: in, line 1: ZeroDivisionError: {MASKED}"]
+    assert not any(b"hunter2" in file.read_bytes() for file in session.rglob("*") if file.is_file())
     assert opened.problems() == []
     (told,) = (session / "actors").glob("*.failed")
     told.write_text(told.read_text().replace("ZeroDivisionError", "KeyError"))
     (step,) = bigdebug.open(session).pipeline.steps
     assert "KeyError" not in step.incomplete[0]
+    assert step.lost
     assert [problem.file for problem in opened.problems()] == [f"actors/{told.name}"]
 
 

@@ -1,4 +1,4 @@
-"""Attempts: steps that failed, and which files they had read and written by then. What they made of what nobody knows, so a flow that comes to these says so."""
+"""Attempts: steps that failed, or were killed, and which files they had read and written by then. What they made of what nobody knows, so a flow that comes to these says so."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ class Attempts:
     def that_left(self, reader: Step, read: Extent) -> list[Note]:
         """What is said of a file that a step read, of which no step is known that wrote it."""
         every = [step for step in self._failed if self._reads_of(step, reader, read)]
-        return [Note(f"{named(step)} wrote {short(read.path)} before it failed, and of which records is not known: {_why(step)}") for step in every]
+        return [Note(f"{named(step)} wrote {short(read.path)} and did not commit, so of which records is not known: {_why(step)}") for step in every]
 
     def that_took(self, path: str) -> list[Note]:
         """What is said of a file whose records are followed to what was made of them."""
         every = self._used.get(key_of(path), ()) if self._failed else ()
-        return [Note(f"{named(step)} read {short(path)}, and what it wrote before it failed is not followed ({', '.join(short(each.path) for each in left(step))}): {_why(step)}") for step in every]
+        return [Note(f"{named(step)} read {short(path)}, and did not commit, so what it wrote is not followed ({', '.join(short(each.path) for each in left(step))}): {_why(step)}") for step in every]
 
     @cached_property
     def _used(self) -> dict[str, list[Step]]:
@@ -62,11 +62,12 @@ class Attempts:
         return reader is not step and any(_holds(extent, read) if extent.stamp and read.stamp else self._came_since(step, extent, reader, read) for extent in left(step))
 
     def _came_since(self, step: Step, extent: Extent, reader: Step, read: Extent) -> bool:
-        """Where nobody looked at what a file held: whether it has this name, or stands in this folder, was read behind the step that failed, and was written by that, and by no other since."""
-        began, ended, until, key = step.began or 0.0, step.ended or 0.0, reader.ended or math.inf, key_of(read.path)
+        """Where nobody looked at what a file held: whether it has this name, or stands in this folder, and was written when the step was on its way, by no other since, and read behind that."""
+        began, until, key = step.began or 0.0, reader.ended or math.inf, key_of(read.path)
+        ended, last = (began, math.inf) if step.ended is None else (step.ended, step.ended + _SOON)  # it was killed, nobody knows when
         if not _is_at(extent, key) or until < ended or any(ended < written <= until for written in self._written.get(key, ())):
             return False
-        return read.stamp is None or began - _COARSE <= read.stamp.modified / 1e9 <= ended + _SOON
+        return read.stamp is None or began - _COARSE <= read.stamp.modified / 1e9 <= last
 
 
 def _holds(extent: Extent, read: Extent) -> bool:

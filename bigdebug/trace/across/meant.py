@@ -9,6 +9,7 @@ from bigdebug.errors import UnknownStepError
 from bigdebug.trace.across.dataflow import Dataflow
 from bigdebug.trace.across.flow import ends_with
 from bigdebug.trace.across.paths import key_of, short
+from bigdebug.trace.across.step import left, named, took
 from bigdebug.trace.textlines import local_path
 
 
@@ -52,6 +53,12 @@ def _with_files(flow: Dataflow, path: str) -> list[str]:
 
 
 def unknown(flow: Dataflow, name: str) -> UnknownStepError:
+    meant = {key_of(name), key_of(name if ":" in name else os.path.abspath(name))}
+    for step in flow.steps:
+        if meant.intersection(map(key_of, (*took(step), *(extent.path for extent in left(step))))):
+            return UnknownStepError(
+                f"{named(step)} had this file, and did not commit: of what, and to what, its records were made is not known", value=name, remedy=f"Run that step again. {' '.join(step.incomplete[:1])}",
+            )
     near = get_close_matches(short(name), sorted(map(short, flow.paths())), n=3)
     hint = f"Near it are {', '.join(near)}." if near else "pipeline.table() lists steps and their files; a job has to run under capture to be one."
     return UnknownStepError("No step of the pipeline read or wrote this file", value=name, remedy=hint)
