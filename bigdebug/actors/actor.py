@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import stat
 import threading
 import time
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
@@ -26,7 +27,7 @@ from bigdebug.actors.values import digest_of
 from bigdebug.errors import ActorError, BigdebugError
 from bigdebug.outside import said
 from bigdebug.shown import masked, shown
-from bigdebug.store.paths import is_folder
+from bigdebug.store.paths import mode_of
 from bigdebug.trace.across.located import ITEMS, Extent, FileStamp, Unit
 
 log = logging.getLogger("bigdebug")
@@ -174,7 +175,7 @@ class Actor:
             text = _trouble(error)
             took, stood = self._began_with
             took = tuple(dict.fromkeys((*took, *_files(self._log.inputs))))
-            written = [Extent(path, Unit.WHOLE, stamp=self._stamp(path)) for path, before in stood.items() if written_at(path) != before or is_folder(path)]
+            written = [Extent(path, Unit.WHOLE, stamp=self._stamp(path)) for path, before in stood.items() if written_at(path) != before or stat.S_ISDIR(mode_of(path))]
             # What the user's own code wrote may still have to come to its file: of that nothing is told but the name.
             left = (*written, *(Extent(path, Unit.WHOLE) for path in _files(self._log.outputs)))
             self._home.fail(self.id, self._registration, Failure(text, time.time(), tuple(self._culprits), tuple(self._failed_in.values()), took, left))
