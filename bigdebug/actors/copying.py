@@ -37,9 +37,10 @@ def copy_joined(to: Path, paths: Collection[str], home: Home = None) -> list[str
             if name in failed or file.parent == source.root / name:
                 copy = to / file.relative_to(source.root)
                 copy.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-                shutil.copyfile(file, copy)
-        if name in failed and source.failed(name):
-            (to / f"{name}{FAILED}").write_text(source.why_not(name)[1].masked().write(), encoding="utf-8")
+                if file.suffix == FAILED:  # what is secret may have been said since
+                    copy.write_text(source.why_not(name)[1].masked().write(), encoding="utf-8")
+                else:
+                    shutil.copyfile(file, copy)
     for pair in links:
         if meant.issuperset(pair):
             (to / "links").mkdir(exist_ok=True, mode=0o700)

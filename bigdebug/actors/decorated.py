@@ -44,10 +44,7 @@ class Decorated:
         raise NotImplementedError
 
     def __get__(self, owner: Any, kind: type[Any] | None = None) -> Any:
-        binds = getattr(type(self._function), "__get__", None)
-        if binds is None or isinstance(self._function, MethodType):
-            return self
-        if binds(self._function, owner, kind) is self._function if owner is not None else _is_unbound(self._function):
+        if not _binds(self._function, owner, kind):
             return self
         method = self if self._bound else vars(self).get("_method") or vars(self).setdefault("_method", self._as_method())
         return method if owner is None else MethodType(method, owner)
@@ -134,6 +131,11 @@ def _taken_along(module: str, pickling: Mapping[str, Any]) -> bool:
     return module == "__main__" or any(f"{module}.".startswith(f"{each}.") for each in along)
 
 
-def _is_unbound(function: Any) -> bool:
-    """Whether it is a partial function of Python 3.13, which can be bound in later versions: a class does not show the difference."""
-    return isinstance(function, functools.partial) and sys.version_info < (3, 14)
+def _binds(function: Any, owner: Any, kind: type[Any] | None) -> bool:
+    """Whether who has a function has it as a method. A class does not show of partial functions that Python 3.13 hands them out as they are, and later versions bind them."""
+    bind = getattr(type(function), "__get__", None)
+    if bind is None or isinstance(function, MethodType):
+        return False
+    if owner is None:
+        return not isinstance(function, functools.partial) or sys.version_info >= (3, 14)
+    return bind(function, owner, kind) is not function

@@ -24,6 +24,7 @@ from bigdebug.errors import ActorError, BigdebugError, StoreError, UnknownActorE
 from bigdebug.outside import from_outside
 from bigdebug.store.home import HOME, home
 from bigdebug.store.paths import is_folder, made, mode_of, removed, touched
+from bigdebug.trace.across.located import Extent, Unit
 
 _ID = re.compile(r"[A-Za-z0-9-]{1,80}")
 _OPEN, _CLOSING, FAILED, _PARTS, _LINKS = ".open", ".closing", ".failed", ".parts", "links"
@@ -157,14 +158,6 @@ class ActorHome:
                 return self._registered(self.root / f"{actor}{suffix}")
         raise self._unknown(actor)
 
-    def begun_with(self, actor: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """The files that an actor began with which has not committed: those that it reads, and those that it writes; none where it did not say so."""
-        with suppress(OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
-            told = json.loads(self._text(f"{actor}{_OPEN}"))
-            reads, writes = (tuple(path for path in told[side] if isinstance(path, str)) for side in ("reads", "writes"))
-            return reads, writes
-        return (), ()
-
     def kept(self, actor: str) -> Kept:
         """A committed actor. Raises UnknownActorError."""
         self._check(actor)
@@ -181,13 +174,14 @@ class ActorHome:
         return committed, sorted(name for name in waiting - set(committed) if _ID.fullmatch(name))
 
     def why_not(self, actor: str) -> tuple[str, Failure]:
-        """Why an actor has not committed, in words; and what it said of its failure. Raises StoreErrors where somebody knows that it said something else."""
+        """Why an actor has not committed, in words; and what it said of its failure, or, where it captures still or was killed, of the files that it began with. Raises StoreErrors where somebody knows that it said something else."""
         with suppress(OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError):  # what is no account of a failure says nothing
             told = Failure.read(self._text(f"{actor}{FAILED}"), actor)
             return f"it failed: {told.error}", told
         if self.failed(actor):
             return "it failed, and what it said of that cannot be read", Failure("", None)
-        return ("it has not committed yet" if self.captures(actor) else "it never committed, and its process let go of it"), Failure("", None)
+        took, left = self._begun_with(actor)
+        return ("it has not committed yet" if self.captures(actor) else "it never committed, and its process let go of it"), Failure("", None, took=took, left=left)
 
     def failed(self, actor: str) -> bool:
         """Whether an actor has failed."""
@@ -254,6 +248,14 @@ class ActorHome:
             if from_outside(problem):
                 raise
             raise StoreError(f"The home of actors cannot be read: {problem.strerror}", value=str(folder), remedy="Check the permissions of the directory.") from problem
+
+    def _begun_with(self, actor: str) -> tuple[tuple[str, ...], tuple[Extent, ...]]:
+        """The files that an actor was to read, and to write; none where it did not say so."""
+        with suppress(OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
+            told = json.loads(self._text(f"{actor}{_OPEN}"))
+            reads, writes = ([path for path in told[side] if isinstance(path, str)] for side in ("reads", "writes"))
+            return tuple(reads), tuple(Extent(path, Unit.WHOLE) for path in writes)
+        return (), ()
 
     def _registered(self, path: Path) -> Facts:
         try:

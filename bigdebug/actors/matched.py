@@ -64,17 +64,22 @@ def matched(lineage: str, read: Sequence[Looked], written: Sequence[Looked], uno
 
     Lines that are left of files in an unknown order are looked for by what is in them alone. Lines whose ends it changed are found without these.
     """
-    match, bare = MATCHES[lineage], [[line for each in side for line in each.bare] for side in (read, written)]
+    match = MATCHES[lineage]
     if unordered and match is numbered:
         raise Unmatched(f"was given several files, and nobody said in which order it {unordered} them")
-    if match is numbered and _reordered(*bare):
+    if match is numbered and _reordered(_bare(read), _bare(written)):
         raise Unmatched("wrote the same lines as it had read, in another order, so that nobody can see whether each is made of the one of its number")
     if unordered and match is left:
         match = content
     try:
         return match([line for each in read for line in each.ended], [line for each in written for line in each.ended])
     except Unmatched:
-        return match(*bare)
+        return match(_bare(read), _bare(written))
+
+
+def _bare(files: Sequence[Looked]) -> Lines:
+    """The lines of files, one file behind the other, without their ends."""
+    return [line for each in files for line in each.bare]
 
 
 def numbered(read: Lines, written: Lines) -> tuple[Groups | Intervals, int]:

@@ -13,7 +13,7 @@ from bigdebug.actors.actorstep import ActorStep, Links
 from bigdebug.actors.committed import ActorCulprit
 from bigdebug.actors.home import ActorHome
 from bigdebug.errors import BigdebugError, IncompleteLineageError, UntraceableError
-from bigdebug.trace.across.located import Extent, Located, Unit
+from bigdebug.trace.across.located import Extent, Located
 
 _OPENED: WeakValueDictionary[tuple[object, ...], ActorStep | UncommittedStep] = WeakValueDictionary()
 """Steps that somebody holds: the same actor is the same object, so that a pipeline sees that nothing is new, and nothing is read twice."""
@@ -131,9 +131,7 @@ def _uncommitted(home: ActorHome, actor: str) -> ActorStep | UncommittedStep:
     except BigdebugError as damaged:
         return UncommittedStep(actor, actor, "actor", None, None, (str(damaged),), lost=str(damaged))
     sentence = f"The actor {facts.name} cannot be asked: {why}"
-    took, left = told.took, told.left
-    if not home.failed(actor):  # it captures still, or was killed
-        took, written = home.begun_with(actor)
-        left = tuple(Extent(path, Unit.WHOLE) for path in written)
-    lost = "" if told.error or not home.failed(actor) else sentence
-    return _same((home.root, actor), UncommittedStep(actor, facts.name, facts.kind[0], facts.began, told.ended, (sentence,), facts.within, told.culprits, told.reads, took=took, left=left, lost=lost))
+    lost = sentence if home.failed(actor) and not told.error else ""
+    return _same((home.root, actor), UncommittedStep(
+        actor, facts.name, facts.kind[0], facts.began, told.ended, (sentence,), facts.within, told.culprits, told.reads, took=told.took, left=told.left, lost=lost,
+    ))

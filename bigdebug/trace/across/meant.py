@@ -21,7 +21,7 @@ def may_be_there(path: str) -> bool:
 
 def known_paths(flow: Dataflow, name: str) -> list[str]:
     """The files that are meant by a name: the path of one, the end of its path if it is the only one, or a directory. Raises UnknownStepError."""
-    wanted = {key_of(name), key_of(name if ":" in name else os.path.abspath(name))}
+    wanted = _keys(name)
     exactly = sorted(filter(flow.knows, wanted))
     if exactly:
         return [path for one in exactly for path in _with_files(flow, one)]
@@ -45,6 +45,11 @@ def known_paths(flow: Dataflow, name: str) -> list[str]:
     raise unknown(flow, name)
 
 
+def _keys(name: str) -> set[str]:
+    """Those of a file by this name, as it is and as it is seen from here."""
+    return {key_of(name), key_of(name if ":" in name else os.path.abspath(name))}
+
+
 def _with_files(flow: Dataflow, path: str) -> list[str]:
     """A file that steps know; of a folder where nobody knows which files are whose, also those that are known."""
     if not any(key_of(folder.path) == path for _, folder in flow.unlisted(path)):
@@ -53,9 +58,8 @@ def _with_files(flow: Dataflow, path: str) -> list[str]:
 
 
 def unknown(flow: Dataflow, name: str) -> UnknownStepError:
-    meant = {key_of(name), key_of(name if ":" in name else os.path.abspath(name))}
     for step in flow.steps:
-        if meant.intersection(map(key_of, (*took(step), *(extent.path for extent in left(step))))):
+        if _keys(name).intersection(map(key_of, (*took(step), *(extent.path for extent in left(step))))):
             return UnknownStepError(
                 f"{named(step)} had this file, and did not commit: of what, and to what, its records were made is not known", value=name, remedy=f"Run that step again. {' '.join(step.incomplete[:1])}",
             )
